@@ -125,7 +125,7 @@ bool is_running (GstElement *element)
   return std::max (GST_STATE (element), GST_STATE_NEXT (element)) > GST_STATE_READY;
 }
 
-bool is_fixed (GstElement *element, const GParamSpec *spec)
+bool is_locked (GstElement *element, const GParamSpec *spec)
 {
   return is_running (element) && !(spec->flags & GST_PARAM_MUTABLE_PLAYING);
 }
@@ -138,7 +138,7 @@ bool has_value (GstElement *element, GParamSpec *spec, const GValue *value)
   return g_param_values_cmp (spec, &present, value) == 0;
 }
 
-void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)
+void warn_of_locked (GstElement *element, GParamSpec *spec, const GValue *value)
 {
   if (has_value (element, spec, value))
     return;

@@ -44,10 +44,10 @@ Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue 
 bool is_running (GstElement *element);
 /// Returns whether a property cannot change now, because the element is running and reads the
 /// property only at its start. The caller holds the object lock.
-bool is_fixed (GstElement *element, const GParamSpec *spec);
+bool is_locked (GstElement *element, const GParamSpec *spec);
 bool has_value (GstElement *element, GParamSpec *spec, const GValue *value);
 /// Warns that a running element keeps the old value of a property, unless `value` equals it.
-void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
+void warn_of_locked (GstElement *element, GParamSpec *spec, const GValue *value);
 /// Warns that a running element keeps the old value of a property, because of an error in the new.
 void warn_of_wrong (GstElement *element, GParamSpec *spec, const Error &error);
 

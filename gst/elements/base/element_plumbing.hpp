@@ -115,8 +115,8 @@ public:
     auto *const element = GST_ELEMENT (object);
     Expected<> valid;
     GST_OBJECT_LOCK (object);
-    const bool fixed = is_fixed (element, spec);
-    if (!fixed) {
+    const bool locked = is_locked (element, spec);
+    if (!locked) {
       auto &properties = Element::state_of (object).properties;
       auto changed = std::make_shared<std::remove_cvref_t<decltype (*properties)>> (*properties);
       const auto &table = Element::table_of (object);
@@ -127,11 +127,11 @@ public:
         properties = std::move (changed);
     }
     GST_OBJECT_UNLOCK (object);
-    if (fixed)
-      warn_of_fixed (element, spec, value);
+    if (locked)
+      warn_of_locked (element, spec, value);
     else if (!valid)
       warn_of_wrong (element, spec, valid.error ());
-    return !fixed && valid;
+    return !locked && valid;
   }
 
 private:

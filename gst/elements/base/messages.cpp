@@ -50,8 +50,8 @@ void post_error (gpointer element, const Error &error, const char *doing, std::s
   }
 }
 
-GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                                      const char *doing, std::source_location from)
+GstFlowReturn post_consumer_error (gpointer element, GstBuffer *buffer, const Error &error,
+                                   const char *doing, std::source_location from)
 {
   bool is_reported = false;
   gpointer state = nullptr;

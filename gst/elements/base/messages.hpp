@@ -21,8 +21,8 @@ void post_error (gpointer element, const Error &error, const char *doing = "",
 
 /// Posts the error of a result, if it has one. Returns whether it has one.
 template <class T>
-bool post_error_of (gpointer element, const Expected<T> &result,
-                    std::source_location from = std::source_location::current ())
+bool post_error_if_failed (gpointer element, const Expected<T> &result,
+                           std::source_location from = std::source_location::current ())
 {
   if (!result)
     post_error (element, result.error (), "", from);
@@ -31,9 +31,9 @@ bool post_error_of (gpointer element, const Expected<T> &result,
 
 /// Posts the error of an element that reads histograms, unless the producer of the frame has
 /// already posted why there is no histogram. Returns the flow for the streaming thread.
-GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                                      const char *doing = "",
-                                      std::source_location from = std::source_location::current ());
+GstFlowReturn post_consumer_error (gpointer element, GstBuffer *buffer, const Error &error,
+                                   const char *doing = "",
+                                   std::source_location from = std::source_location::current ());
 
 GstFlowReturn flow_of (const Error &error);
 
@@ -64,8 +64,8 @@ GValue gvalue_array (std::size_t n, Element &&element)
   GValue values = G_VALUE_INIT;
   gst_value_array_init (&values, guint (n));
   for (std::size_t i = 0; i < n; i++) {
-    GValue one = element (i);
-    gst_value_array_append_and_take_value (&values, &one);
+    GValue item = element (i);
+    gst_value_array_append_and_take_value (&values, &item);
   }
   return values;
 }

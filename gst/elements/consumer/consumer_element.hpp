@@ -72,7 +72,7 @@ private:
 
   static gboolean start (GstBaseTransform *trans)
   {
-    if (post_error_of (trans, table ().check (*Plumbing::properties_of (trans))))
+    if (post_error_if_failed (trans, table ().check (*Plumbing::properties_of (trans))))
       return FALSE;
     state_of (trans).consumer.start ();
     return TRUE;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <gst/elements/base/parse.hpp>
-#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/plugin_queries.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/meta/placed.hpp>

@@ -56,10 +56,10 @@ static void gst_cuda_track_features_set_property (GObject *object, guint, const 
 {
   auto *self = GST_CUDA_TRACK_FEATURES (object);
   GST_OBJECT_LOCK (self);
-  const bool fixed = is_fixed (GST_ELEMENT (self), spec);
+  const bool locked = is_locked (GST_ELEMENT (self), spec);
   GST_OBJECT_UNLOCK (self);
-  if (fixed) {
-    warn_of_fixed (GST_ELEMENT (self), spec, value);
+  if (locked) {
+    warn_of_locked (GST_ELEMENT (self), spec, value);
     return;
   }
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
@@ -112,7 +112,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
   // Reports refused caps: the elements inside do not receive caps that the GstBin's pad refuses.
   probe_caps (sink, [] (GstElement *bin, const GstCaps *, const Expected<> &checked) {
-    post_error_of (bin, checked);
+    post_error_if_failed (bin, checked);
   });
 }
 

@@ -421,7 +421,7 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
   // Checks the elements inside at both changes: the property `element` may also be set in READY.
   if (transition == GST_STATE_CHANGE_NULL_TO_READY
       || transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    if (post_error_of (self, check_inside (self)))
+    if (post_error_if_failed (self, check_inside (self)))
       return GST_STATE_CHANGE_FAILURE;
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS (Element::parent_class ())->change_state (element, transition);

@@ -411,7 +411,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
   const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
   if (flow)
     return *flow;
-  return post_error_of_consumer (filter, in->buffer, flow.error ());
+  return post_consumer_error (filter, in->buffer, flow.error ());
 }
 
 /// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would only warn,
@@ -421,7 +421,8 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 {
   if (!has_picture (in))
     return GST_FLOW_OK;  // a gap without a picture passes unchanged
-  if (post_error_of (trans, MappedFrame::map (in, Element::state_of (trans).input, GST_MAP_READ)))
+  if (post_error_if_failed (trans,
+                            MappedFrame::map (in, Element::state_of (trans).input, GST_MAP_READ)))
     return GST_FLOW_ERROR;
   return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->transform (trans, in, out);
 }
@@ -434,14 +435,14 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform
   const auto flow = draw_map (GST_INTEGRAL_HIST_LIKELIHOOD (trans), buffer);
   if (flow)
     return *flow;
-  return post_error_of_consumer (trans, buffer, flow.error ());
+  return post_consumer_error (trans, buffer, flow.error ());
 }
 
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
   const auto input = frame_format_of (in_caps);
-  if (post_error_of (filter, input))
+  if (post_error_if_failed (filter, input))
     return FALSE;
   State &state = Element::state_of (filter);
   state.input = *input;
@@ -499,7 +500,7 @@ static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBase
 {
   if (has_picture (in)) {
     const auto &input = Element::state_of (trans).input;
-    if (post_error_of (trans, check_alone (in, input, GST_OBJECT_NAME (trans))))
+    if (post_error_if_failed (trans, check_alone (in, input, GST_OBJECT_NAME (trans))))
       return GST_FLOW_ERROR;
     return prepare_with_tensors (trans, in, out);
   }

@@ -24,7 +24,7 @@
 
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
-#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/plugin_queries.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/elements/drawing/canvas_drawing.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
@@ -321,7 +321,7 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
 {
   State &state = Element::state_of (trans);
   const auto input = frame_format_of (in_caps);
-  if (post_error_of (trans, input))
+  if (post_error_if_failed (trans, input))
     return FALSE;
   if (!state.input.info.finfo || !gst_video_info_is_equal (&input->info, &state.input.info))
     state.trails.clear ();
@@ -364,7 +364,7 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     const auto planned = plan (self, in);
     const auto alone =
         planned && *planned ? check_alone (in, state.input, GST_OBJECT_NAME (self)) : Expected<> ();
-    if (post_error_of (self, planned) || post_error_of (self, alone))
+    if (post_error_if_failed (self, planned) || post_error_if_failed (self, alone))
       return GST_FLOW_ERROR;
     state.draws = *planned;
   }
@@ -387,7 +387,7 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
   const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
   if (drawn)
     return GST_FLOW_OK;
-  return post_error_of_consumer (self, buffer, drawn.error ());
+  return post_consumer_error (self, buffer, drawn.error ());
 }
 
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)

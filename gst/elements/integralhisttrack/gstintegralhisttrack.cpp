@@ -58,7 +58,7 @@
 
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
-#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/plugin_queries.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/c_api.hpp>
@@ -380,7 +380,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
   if (tracked)
     return GST_FLOW_OK;
-  return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
+  return post_consumer_error (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
 /// Reads a mouse event of a video window; the coordinates are pixels of the output frames.

@@ -3,7 +3,7 @@
 
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
-#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/plugin_queries.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
