@@ -247,7 +247,7 @@ Expected<> renew_model (State &state, const LikelihoodProperties &properties,
     TRY (check_feature (state.model, meta->histogram));
   if (is_new || state.model.bins.size () != bins) {
     state.model = TRY (
-        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
+        make_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
     state.known_changes = properties.model_changes ();
   }
   return {};
@@ -409,9 +409,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
                                                                    GstVideoFrame *out)
 {
   const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
-  if (flow)
-    return *flow;
-  return post_consumer_error (filter, in->buffer, flow.error ());
+  return flow ? *flow : post_consumer_error (filter, in->buffer, flow.error ());
 }
 
 /// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would only warn,
@@ -433,9 +431,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform
   if (!has_picture (buffer))
     return GST_FLOW_OK;
   const auto flow = draw_map (GST_INTEGRAL_HIST_LIKELIHOOD (trans), buffer);
-  if (flow)
-    return *flow;
-  return post_consumer_error (trans, buffer, flow.error ());
+  return flow ? *flow : post_consumer_error (trans, buffer, flow.error ());
 }
 
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,

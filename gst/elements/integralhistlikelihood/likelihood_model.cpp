@@ -31,17 +31,17 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
 /// Refuses a model in numbers that names another feature or quantization than the frame's.
 static Expected<> check_numbers (const WrittenHistogram &written, const HistogramSpec &spec)
 {
-  HistogramSpec of = spec;
-  of.feature = written.feature.value_or (spec.feature);
-  if (of.feature != spec.feature)
-    of.quantization = {};
-  of.quantization = written.quantization.value_or (of.quantization);
-  if (of.feature == spec.feature && of.quantization == spec.quantization)
+  HistogramSpec named = spec;
+  named.feature = written.feature.value_or (spec.feature);
+  if (named.feature != spec.feature)
+    named.quantization = {};
+  named.quantization = written.quantization.value_or (named.quantization);
+  if (named.feature == spec.feature && named.quantization == spec.quantization)
     return {};
-  of.has_lut = false;
-  return error (Error::Kind::bad_setting, "histogram is of ", settings_of (of),
+  named.has_lut = false;
+  return error (Error::Kind::bad_setting, "histogram is of ", settings_of (named),
                 ", and the frames' histograms are of ", settings_of (spec),
-                ": set cudaintegralhist to ", settings_of (of),
+                ": set cudaintegralhist to ", settings_of (named),
                 ", or write a histogram of what it counts");
 }
 
@@ -57,7 +57,7 @@ Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogr
                 "several histograms, set feature of this element");
 }
 
-Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
+Expected<LikelihoodModel> make_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height)
 {
   const auto wanted = TRY (text.value);

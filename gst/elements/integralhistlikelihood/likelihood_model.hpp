@@ -26,7 +26,7 @@ struct LikelihoodModel {
 
 /// Makes the model for a frame of this size from the properties `model` and `histogram`; if both
 /// are empty, from the middle of the frame. The largest bin of a region's histogram is 1.
-Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
+Expected<LikelihoodModel> make_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height);
 
 /// Refuses a frame whose histogram has other settings than the model, such as another feature.

@@ -141,9 +141,12 @@ int MapSide::centre (int window_index, int length) const
   return scaled (first + window_index * step, pixels, length);
 }
 
-int MapSide::nearest (int pixel, int length) const
+void MapSide::find_nearest (int length, std::vector<int> &nearest) const
 {
-  return std::min ((scaled (pixel, length, pixels) - first + step / 2) / step, windows - 1);
+  nearest.resize (gsize (length));
+  for (int i = 0; i < length; i++)
+    nearest[gsize (i)] =
+        std::min ((scaled (i, length, pixels) - first + step / 2) / step, windows - 1);
 }
 
 void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<const gfloat> values,
@@ -160,18 +163,17 @@ void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<c
 /// Calls `paint` for every row of the frame with the pixels of that row; `pixel_of` makes each
 /// pixel from the likeness (0 to 255) of the nearest window.
 template <class Pixel, class PixelOf, class Paint>
-void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const
+void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint)
 {
-  const int width = GST_VIDEO_FRAME_WIDTH (&frame), height = GST_VIDEO_FRAME_HEIGHT (&frame);
-  std::vector<int> columns (static_cast<gsize> (width));
-  for (int x = 0; x < width; x++)
-    columns[gsize (x)] = x_.nearest (x, width);
-  std::vector<Pixel> line (columns.size ());
-  for (int y = 0, in_line = -1; y < height; y++) {
-    const int row = y_.nearest (y, height);
+  x_.find_nearest (GST_VIDEO_FRAME_WIDTH (&frame), columns_);
+  y_.find_nearest (GST_VIDEO_FRAME_HEIGHT (&frame), rows_);
+  std::vector<Pixel> line (columns_.size ());
+  int in_line = -1;
+  for (gsize y = 0; y < rows_.size (); y++) {
+    const int row = rows_[y];
     if (row != std::exchange (in_line, row)) {
       const guint8 *levels = &levels_[gsize (row) * gsize (x_.windows)];
-      std::ranges::transform (columns, line.begin (),
+      std::ranges::transform (columns_, line.begin (),
                               [&] (int column) { return pixel_of (levels[column]); });
     }
     guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0))
@@ -180,13 +182,13 @@ void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Pain
   }
 }
 
-void LikelihoodPicture::paint_gray (GstVideoFrame &out) const
+void LikelihoodPicture::paint_gray (GstVideoFrame &out)
 {
   each_row<guint8> (
       out, [] (guint8 level) { return level; }, copy_row);
 }
 
-void LikelihoodPicture::paint_heat (GstVideoFrame &out) const
+void LikelihoodPicture::paint_heat (GstVideoFrame &out)
 {
   each_row<Bgrx> (
       out, [] (guint8 level) { return kColours[level]; }, copy_row);
@@ -222,13 +224,8 @@ Expected<> LikelihoodPicture::paint_blend (const GstVideoFrame &in, const GstVid
 
 LevelPicture LikelihoodPicture::over (const GstVideoRectangle &area, const LevelColours &colours)
 {
-  const auto nearest = [] (const MapSide &side, std::vector<int> &pixels, int length) {
-    pixels.resize (gsize (length));
-    for (int i = 0; i < length; i++)
-      pixels[gsize (i)] = side.nearest (i, length);
-  };
-  nearest (x_, columns_, area.w);
-  nearest (y_, rows_, area.h);
+  x_.find_nearest (area.w, columns_);
+  y_.find_nearest (area.h, rows_);
   return { levels_, x_.windows, columns_, rows_, colours, area.x, area.y };
 }
 

@@ -28,8 +28,8 @@ struct MapSide {
 
   /// Returns the pixel of a side of `length` pixels that is the centre of a window.
   int centre (int window_index, int length) const;
-  /// Returns the window that is nearest to a pixel of a side of `length` pixels.
-  int nearest (int pixel, int length) const;
+  /// Finds the nearest window of each pixel of a side of `length` pixels.
+  void find_nearest (int length, std::vector<int> &nearest) const;
 };
 
 /// The ARGB pixel that is laid over a frame for each level of likeness, 0 to 255.
@@ -54,8 +54,8 @@ public:
                 GstIntegralHistogramMeasure measure, int bins);
   bool has_map () const { return !levels_.empty (); }
 
-  void paint_gray (GstVideoFrame &out) const;
-  void paint_heat (GstVideoFrame &out) const;
+  void paint_gray (GstVideoFrame &out);
+  void paint_heat (GstVideoFrame &out);
   /// Converts the rectangle `area` of a picture to BGRx, and lays the colours of the map over it,
   /// with the given opacity where the likeness is 1, and less elsewhere.
   Expected<> paint_blend (const GstVideoFrame &in, const GstVideoRectangle &area, double opacity,
@@ -70,11 +70,11 @@ public:
 
 private:
   template <class Pixel, class PixelOf, class Paint>
-  void each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const;
+  void each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint);
 
   MapSide x_, y_;
   std::vector<guint8> levels_;       // likeness of each window, 0 to 255, row by row
-  std::vector<int> columns_, rows_;  // the windows nearest to the pixels of an area
+  std::vector<int> columns_, rows_;  // the windows nearest to pixels
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter_ = {
     nullptr, gst_video_converter_free
   };
