@@ -61,11 +61,10 @@ bool is_ordinary (GstBufferPool *pool)
 PoolOffer first_pool (GstQuery *query, unsigned in_flight)
 {
   PoolOffer offer;
-  GstBufferPool *theirs = nullptr;
+  GstBufferPool *pool = nullptr;
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &theirs, &offer.bytes, &offer.least,
-                                         &offer.most);
-  offer.pool.reset (theirs);
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &offer.bytes, &offer.least, &offer.most);
+  offer.pool.reset (pool);
   offer.least += in_flight;
   offer.most += offer.most > 0 ? in_flight : 0;
   return offer;
@@ -73,16 +72,16 @@ PoolOffer first_pool (GstQuery *query, unsigned in_flight)
 
 /// Puts an allocator first in an ALLOCATION query, and gets the parameters that downstream asks
 /// for. Returns false if downstream needs a special allocator.
-bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
+bool put_allocator_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
-  g_autoptr (GstAllocator) theirs = nullptr;
-  const bool some = gst_query_get_n_allocation_params (query) > 0;
-  if (some)
-    gst_query_parse_nth_allocation_param (query, 0, &theirs, params);
-  if (!is_ordinary (theirs))
+  g_autoptr (GstAllocator) asked = nullptr;
+  const bool has_params = gst_query_get_n_allocation_params (query) > 0;
+  if (has_params)
+    gst_query_parse_nth_allocation_param (query, 0, &asked, params);
+  if (!is_ordinary (asked))
     return false;
-  if (some)
+  if (has_params)
     gst_query_set_nth_allocation_param (query, 0, allocator, params);
   else
     gst_query_add_allocation_param (query, allocator, params);
@@ -90,7 +89,7 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
 }
 
 /// Puts the pool first in an ALLOCATION query, in place of downstream's first pool, if any.
-void put_first (GstQuery *query, const PoolOffer &offer)
+void put_pool_first (GstQuery *query, const PoolOffer &offer)
 {
   if (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_set_nth_allocation_pool (query, 0, offer.pool.get (), offer.bytes, offer.least,
@@ -128,7 +127,7 @@ bool offer_pinned (GstQuery *query, PoolOffer &offer, const Request &request,
     return false;
   g_autoptr (GstAllocator) allocator = new_pinned_allocator (context);
   GstAllocationParams params;
-  return put_first (query, allocator, &params)
+  return put_allocator_first (query, allocator, &params)
          && (!request.needs_pool
              || offer_pool (offer, request, gst_video_buffer_pool_new (), allocator, &params));
 }
@@ -148,7 +147,7 @@ void offer_allocation (GstQuery *query, CudaDevice &device,
   else if (request->is_for (GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
     holds = offer_pinned (query, offer, *request, context);
   if (holds)
-    put_first (query, offer);
+    put_pool_first (query, offer);
 }
 
 }  // namespace integralhist

@@ -39,7 +39,9 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
          std::pair (listed, "no cuda-device-ids") })
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
-  const std::string why = may_cuda ? TRY (open_cuda (element, properties)) : "";
+  why_cpu_.clear ();
+  if (may_cuda)
+    TRY (open_cuda (element, properties));
   if (devices_.on_gpu ())
     return "CUDA device" + std::string (listed ? "s " : " ")
            + (listed ? properties.cuda_device_ids.text : std::to_string (cuda_.device ()));
@@ -47,19 +49,19 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
     const std::string device = named    ? " device " + std::to_string (properties.cuda_device_id)
                                : listed ? " devices " + properties.cuda_device_ids.text
                                         : "";
-    return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why, ". Set ",
+    return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why_cpu_, ". Set ",
                   cpu_instead, " to compute on the CPU");
   }
-  why_cpu_ = why;
-  return "CPU" + (may_cuda ? "; CUDA: " + why : "");
+  return "CPU" + (may_cuda ? "; CUDA: " + why_cpu_ : "");
 }
 
-Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
-                                                 const ProducerProperties &properties)
+Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties)
 {
   const auto count = CudaContext::device_count ();
-  if (!count)
-    return count.error ().message;
+  if (!count) {
+    why_cpu_ = count.error ().message;
+    return {};
+  }
   const int devices = *count;
   const std::string last = std::to_string (devices - 1);
   for (const int id : devices_.ids)
@@ -79,12 +81,13 @@ Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
     return contexts;
   };
   auto opened = open_all ();
-  if (!opened) {
+  if (opened) {
+    devices_.contexts = std::move (*opened);
+  } else {
     others_.clear ();
-    return opened.error ().message;
+    why_cpu_ = opened.error ().message;
   }
-  devices_.contexts = std::move (*opened);
-  return "";
+  return {};
 }
 
 void ComputeDevices::close ()

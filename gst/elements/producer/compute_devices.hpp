@@ -35,9 +35,9 @@ public:
   bool propose_allocation (GstQuery *query, unsigned in_flight);
 
 private:
-  /// Opens the CUDA devices, or returns why CUDA cannot be used. A missing named device is an
+  /// Opens the CUDA devices; if CUDA cannot be used, sets `why_cpu_`. A missing named device is an
   /// error.
-  Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
+  Expected<> open_cuda (GstElement *element, const ProducerProperties &properties);
   /// Switches to the CUDA context of an NVMM frame's GPU; returns null if no switch is needed.
   Expected<std::shared_ptr<CudaContext>> switch_to_nvmm (GstBuffer *buffer,
                                                          const NvmmSurface &surface, int device_id);

@@ -110,9 +110,9 @@ GstClockTime LoadShedder::allowance () const
   return std::max (3 * load_.mean_interval, kMinAllowance);
 }
 
-/// Returns the time between a frame and the last one at the source: from the timestamps of both, or
-/// the mean interval if the timestamps jump.
-GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime elapsed)
+/// Learns from a frame the mean interval, and whether timestamps jump. Returns the time between the
+/// frame and the last one at the source: by both timestamps, or the mean interval if they jump.
+GstClockTime LoadShedder::learn_interval (const Arrival &frame, GstClockTime elapsed)
 {
   if (GST_CLOCK_TIME_IS_VALID (frame.duration) && frame.duration > 0)
     load_.mean_interval = frame.duration;
@@ -154,7 +154,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
 {
   const GstClockTime elapsed =
       GST_CLOCK_TIME_IS_VALID (times_.last_arrival) ? minus (now.wall, times_.last_arrival) : 0;
-  const GstClockTime interval = interval_before (frame, elapsed);
+  const GstClockTime interval = learn_interval (frame, elapsed);
   if (frame.running_time != times_.last_running_time)
     times_.last_arrival = now.wall;
   times_.last_running_time = frame.running_time;

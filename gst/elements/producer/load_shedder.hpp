@@ -83,7 +83,7 @@ public:
   void note_departure (const Moment &now);
 
 private:
-  GstClockTime interval_before (const Arrival &frame, GstClockTime elapsed);
+  GstClockTime learn_interval (const Arrival &frame, GstClockTime elapsed);
   void update_backlog (const Arrival &frame, const Moment &now);
   void update_is_behind ();
   void note_clock (const Moment &now);
