@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "deepstream_detections.hpp"
-
+//
+// Reads the detections of NVIDIA's DeepStream, which nvinfer puts into the meta that nvstreammux
+// attaches (NvDsBatchMeta). Nothing from NVIDIA is needed: the layout, that of DeepStream 5.0 to
+// 9.1, comes from the documentation and headers (docs/deepstream.md).
 #include <gst/track/base/target_frame.hpp>
+
+#include "frame_boxes.hpp"
 
 namespace integralhist {
 namespace {
@@ -98,9 +102,9 @@ void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &dete
       batch->n_frames == 1 && batch->frames ? static_cast<Frame *> (batch->frames->data) : nullptr;
   gint number = 0;
   const bool is_known = frame && frame->base.batch == batch;
-  for (const GList *at = is_known ? frame->objects : nullptr; at && number < kMostObjects;
-       at = at->next) {
-    const auto *const object = static_cast<const Object *> (at->data);
+  for (const GList *item = is_known ? frame->objects : nullptr; item && number < kMostObjects;
+       item = item->next) {
+    const auto *const object = static_cast<const Object *> (item->data);
     if (!object || object->base.batch != batch)
       break;
     detections.push_back (detection_of (*object, number++));

@@ -5,8 +5,6 @@
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/meta/tracks.hpp>
 
-#include "deepstream_detections.hpp"
-
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
 #endif
@@ -72,19 +70,20 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
 #if HAVE_ANALYTICS
 
 /// Writes one track for write_analytics (). `detection` is the target's in this frame, or null.
-static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of,
+static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &target,
                         const Detection *detection)
 {
-  const Track &track = of.track;
+  const Track &track = target.track;
   const GstVideoRectangle &box = track.box;
   GstAnalyticsODMtd where;
   GstAnalyticsTrackingMtd mtd;
   if (!gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_static_string (kTrackType),
                                                box.x, box.y, box.w, box.h,
                                                gfloat (track.confidence), &where)
-      || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, of.first_seen, &mtd))
+      || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, target.first_seen,
+                                                        &mtd))
     return;
-  gst_analytics_tracking_mtd_update_last_seen (&mtd, of.last_seen);
+  gst_analytics_tracking_mtd_update_last_seen (&mtd, target.last_seen);
   if (track.is_lost)
     gst_analytics_tracking_mtd_set_lost (&mtd);
   const auto relate = [&] (guint from, guint to) {
