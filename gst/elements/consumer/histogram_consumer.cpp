@@ -28,10 +28,10 @@ void HistogramConsumer::start ()
   cancel_.set_flushing (false);
   cancel_.set_stopping (false);
   cost_noted_ = false;
-  start_again ();
+  forget_choice ();
 }
 
-void HistogramConsumer::start_again ()
+void HistogramConsumer::forget_choice ()
 {
   producer_name_ = "cudaintegralhist";
   has_found_ = false;
@@ -81,13 +81,13 @@ static bool is_candidate (const GstIntegralHistogramMeta *meta,
 /// Returns what tells the histograms of a frame apart. `is_wanted` is whether the property feature
 /// names the feature of this one.
 HistogramConsumer::Choice HistogramConsumer::choice_of (const GstIntegralHistogramMeta *meta,
-                                                        const CorrelationMetas &of_tracker,
+                                                        const CorrelationMetas &tracker_metas,
                                                         bool is_wanted)
 {
   const bool has_weights = gst_integral_histogram_get_content (meta->histogram)
                            == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-  const bool is_of_tracker =
-      of_tracker.are_complete () && (meta == of_tracker.colours || meta == of_tracker.gradients);
+  const bool is_of_tracker = tracker_metas.are_complete ()
+                             && (meta == tracker_metas.colours || meta == tracker_metas.gradients);
   const Rank rank = is_of_tracker ? has_weights ? Rank::tracker_weights : Rank::tracker_colours
                     : has_weights && !is_wanted ? Rank::weights
                                                 : Rank::counts;
@@ -99,13 +99,13 @@ HistogramConsumer::Choice HistogramConsumer::choice_of (const GstIntegralHistogr
 HistogramConsumer::Found HistogramConsumer::best_of (GstBuffer *buffer,
                                                      std::optional<inthist::Feature> wanted) const
 {
-  const CorrelationMetas of_tracker = CorrelationMetas::of (buffer);
+  const CorrelationMetas tracker_metas = CorrelationMetas::of (buffer);
   Found best;
   find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     if (!is_candidate (meta, wanted) || spec_of (meta->histogram).range)
       return false;
-    const Choice next = choice_of (meta, of_tracker, wanted.has_value ());
-    if (!best.meta || next.rank < best.choice->rank
+    const Choice next = choice_of (meta, tracker_metas, wanted.has_value ());
+    if (!best.meta || next.is_better_than (*best.choice)
         || (next.rank == best.choice->rank && next == chosen_ && best.choice != chosen_))
       best = { meta, next };
     return false;  // looks at all metas
@@ -124,12 +124,12 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
 {
   if (feature.text != feature_) {
     feature_ = feature.text;
-    start_again ();
+    forget_choice ();
   }
   const auto wanted = feature.value.value_or (std::nullopt);
   auto [found, choice] = best_of (buffer, wanted);
   // An element that leaves out this frame is waited for, unless another histogram is better.
-  if (found && chosen_ && choice != chosen_ && choice->rank >= chosen_->rank
+  if (found && chosen_ && choice != chosen_ && !choice->is_better_than (*chosen_)
       && find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),
                         inthist::info_of (chosen_->feature).nick))
     found = nullptr;

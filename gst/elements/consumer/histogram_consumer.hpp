@@ -29,8 +29,8 @@ using FeatureText = ParsedText<std::optional<inthist::Feature>>;
 class HistogramConsumer {
 public:
   void start ();
-  /// Counts frames without a histogram from 0 again: the element now needs other histograms.
-  void start_again ();
+  /// Forgets the chosen and the missing histograms: the element now needs other ones.
+  void forget_choice ();
   /// Notes an event from upstream before the element handles it. At the end of a stream, warns if
   /// the element needed histograms and no frame had one.
   void handle_event (GstBaseTransform *element, GstEvent *event);
@@ -81,13 +81,14 @@ private:
     bool has_weights;
 
     bool operator== (const Choice &) const = default;
+    bool is_better_than (const Choice &other) const { return rank < other.rank; }
   };
   struct Found {
     GstIntegralHistogramMeta *meta = nullptr;
     std::optional<Choice> choice = {};  // of the meta
   };
-  static Choice choice_of (const GstIntegralHistogramMeta *meta, const CorrelationMetas &of_tracker,
-                           bool is_wanted);
+  static Choice choice_of (const GstIntegralHistogramMeta *meta,
+                           const CorrelationMetas &tracker_metas, bool is_wanted);
   Found best_of (GstBuffer *buffer, std::optional<inthist::Feature> wanted) const;
 
   CancelSource cancel_;

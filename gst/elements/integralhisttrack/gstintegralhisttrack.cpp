@@ -220,8 +220,8 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   if (tracks.empty ())
     return;
   std::vector<Track> all;
-  for (const TrackedBox &of : tracks)
-    all.push_back (of.track);
+  for (const TrackedBox &box : tracks)
+    all.push_back (box.track);
   auto *const meta = add_tracks (buffer, frame.width, frame.height, std::move (all));
   write_analytics (buffer, tracks, detections);
   GstStructure *message =
@@ -355,7 +355,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!has_picture (buffer))
     return {};
   if (std::exchange (state.method, current.method) != current.method) {
-    state.consumer.start_again ();
+    state.consumer.forget_choice ();
     state.ignored_checked = false;
   }
   const bool is_first = !std::exchange (state.ignored_checked, true);
@@ -378,9 +378,8 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
                                                            GstBuffer *buffer)
 {
   const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
-  if (tracked)
-    return GST_FLOW_OK;
-  return post_consumer_error (trans, buffer, tracked.error (), "Tracking failed: ");
+  return tracked ? GST_FLOW_OK
+                 : post_consumer_error (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
 /// Reads a mouse event of a video window; the coordinates are pixels of the output frames.
