@@ -81,10 +81,10 @@ FrameMetasRef frame_of (GstBufferList *list, guint64 bin)
 {
   FrameMetasRef frame;
   for (guint i = 0; i < gst_buffer_list_length (list); i++) {
-    const FrameMetasRef its = frame_of (gst_buffer_list_get (list, i), bin);
-    if (!its || (frame && its != frame))
+    const FrameMetasRef next = frame_of (gst_buffer_list_get (list, i), bin);
+    if (!next || (frame && next != frame))
       return nullptr;
-    frame = its;
+    frame = next;
   }
   return frame;
 }
@@ -130,6 +130,13 @@ guint64 next_bin ()
 
 /// The state of one watched element, which may lose the marks of frames. A frame goes into the
 /// element as one buffer of raw video, or as several packets in a row.
+///
+///   the element has ...           has_frame  has_given  current    held
+///   taken a frame                 true       false      the frame  the frame
+///   given the frame               true       true       the frame  the frame
+///   given it out of the GstBin    true       true       the frame  null
+///   taken a buffer without mark   false      false      null       null
+///   taken a flush or an event     false      false      null       null
 struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
 
@@ -139,8 +146,8 @@ struct Watch {
 
   bool has_frame = false;  // the last buffer that entered the element had a mark
   bool has_given = false;  // the element has given the frame of its last buffer
-  FrameMetasRef frame;     // the last frame, until it has left the GstBin
-  std::weak_ptr<const FrameMetas> last;
+  std::weak_ptr<const FrameMetas> current;
+  FrameMetasRef held;  // keeps `current` until it has left the GstBin
   GstClockTime pts = GST_CLOCK_TIME_NONE;
   std::thread::id thread;  // the thread that brought the last buffer or event
 
@@ -148,8 +155,8 @@ struct Watch {
   void drop ()
   {
     has_frame = has_given = false;
-    frame = nullptr;
-    last.reset ();
+    held = nullptr;
+    current.reset ();
   }
   /// Notes that an element which has not given the last frame yet does not give frames at once.
   void end_input ()
@@ -159,27 +166,28 @@ struct Watch {
     drop ();
     thread = std::this_thread::get_id ();
   }
-  void note_input (FrameMetasRef its, GstClockTime its_pts)
+  void note_input (FrameMetasRef frame, GstClockTime timestamp)
   {
-    if (takes_raw || !its || last.lock () != its)
+    if (takes_raw || !frame || current.lock () != frame)
       end_input ();
     thread = std::this_thread::get_id ();
-    pts = its_pts;
-    has_frame = bool (its);
-    last = its;
-    frame = std::move (its);
+    pts = timestamp;
+    has_frame = bool (frame);
+    current = frame;
+    held = std::move (frame);
   }
   /// Returns the frame of a buffer that leaves the watched element; null if unknown. `marked` is
   /// the frame that the buffer's mark (a meta) names, or null. A buffer without a mark belongs to
   /// the last frame that went in, if its timestamp is the same and the element is trusted. A buffer
   /// from another thread or of another frame ends the trust.
-  FrameMetasRef note_output (const FrameMetasRef &marked, GstClockTime its_pts)
+  FrameMetasRef note_output (const FrameMetasRef &marked, GstClockTime timestamp)
   {
-    const FrameMetasRef current = last.lock ();
-    if (thread != std::this_thread::get_id () || (marked && marked != current))
+    const FrameMetasRef last = current.lock ();
+    if (thread != std::this_thread::get_id () || (marked && marked != last))
       is_trusted = false;
-    const FrameMetasRef frame = marked || !is_trusted || its_pts != pts ? marked : current;
-    has_given = has_given || (frame && frame == current);
+    const bool is_last = !marked && is_trusted && timestamp == pts;
+    const FrameMetasRef frame = is_last ? last : marked;
+    has_given = has_given || (frame && frame == last);
     return frame;
   }
 };
@@ -303,8 +311,8 @@ FrameMetasRef FrameIdentity::take (GstBuffer **buffer)
   *buffer = without_marks (*buffer, watches_->bin);
   const std::lock_guard lock (watches_->mutex);
   for (const auto &watch : watches_->all)
-    if (watch->frame == frame)
-      watch->frame = nullptr;
+    if (watch->held == frame)
+      watch->held = nullptr;
   return frame;
 }
 

@@ -139,14 +139,14 @@ void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &outpu
              has_borders = is_scaled && !same_aspect (in, out);
   if (is_scaled && (frame.format.memory == FrameMemory::nvmm || output.memory == FrameMemory::nvmm))
     drop_copies (to, from);
-  std::vector<GType> theirs;
-  each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
+  std::vector<GType> present;
+  each_meta (to, [&] (GstMeta *meta) { present.push_back (meta->info->api); });
   if (has_borders)
     GST_INFO ("%dx%d to %dx%d changes the aspect ratio, so there may be borders: metas about "
               "places are dropped",
               in.width, in.height, out.width, out.height);
   each_meta (from, [&] (GstMeta *meta) {
-    if (std::ranges::count (theirs, meta->info->api))
+    if (std::ranges::count (present, meta->info->api))
       return;
     if (!is_scaled || has_tensors (meta))
       copy_meta (to, meta, from);
@@ -203,11 +203,11 @@ bool has_metas (GstBuffer *buffer)
   return some;
 }
 
-GstBuffer *take_in (State &state, GstBuffer *buffer)
+GstBuffer *enter (State &state, GstBuffer *buffer)
 {
   // Copies metas to a buffer without memory, so that the frame's memory can return to its pool.
   auto frame = std::make_shared<FrameMetas> (
-      FrameMetas{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
+      FrameMetas{ {}, { gst_buffer_new (), [] (GstBuffer *metas) { gst_buffer_unref (metas); } } });
   each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
   {
     const std::lock_guard lock (state.mutex);
@@ -236,7 +236,7 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
       (nullptr));
 }
 
-GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
+GstBuffer *leave (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
 {
   State &state = *self->state;
   const FrameMetasRef frame = state.identity.take (&buffer);
@@ -281,7 +281,7 @@ GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)
   if (is_event (info))
     handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
   else
-    change_buffers (info, [&] (GstBuffer *buffer) { return take_in (state, buffer); });
+    change_buffers (info, [&] (GstBuffer *buffer) { return enter (state, buffer); });
   return GST_PAD_PROBE_OK;
 }
 
@@ -292,7 +292,7 @@ GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
     handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
   else
     change_buffers (info, [&] (GstBuffer *buffer) {
-      return let_out (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
+      return leave (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
     });
   return GST_PAD_PROBE_OK;
 }
