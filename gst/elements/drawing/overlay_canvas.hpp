@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The targets on which an OverlayPainter draws boxes, labels and charts: a picture in system
-// memory, with GstVideo, or a list of drawings for a picture in GPU memory.
+// The targets on which elements draw, such as boxes, charts and scales of colours: a picture in
+// system memory, with GstVideo, or a list of drawings for a picture in GPU memory.
 #pragma once
 
 #include <vector>

@@ -78,7 +78,7 @@ struct Trail {
   guint64 seen = 0;  // number of the last frame with this track
 };
 
-struct Mark {
+struct DrawnBox {
   Box box;
   Colour colour;
   std::string name, label;  // title of the chart, and text at the box
@@ -102,7 +102,7 @@ struct State {
   bool draws = false;
   GstVideoRectangle area = {};  // the visible frame within the picture
   std::shared_ptr<const OverlayProperties> current;
-  std::vector<Mark> marks;
+  std::vector<DrawnBox> boxes;
 
   void handle_event (GstEvent *event)
   {
@@ -211,7 +211,7 @@ static void warn_of_outside (GstIntegralHistOverlay *self, const GstVideoRectang
 static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  state.marks.clear ();
+  state.boxes.clear ();
   state.current = Element::properties_of (self);
   state.area = TRY (frame_area (buffer, state.input));
   const auto &regions = *state.current->regions.value;
@@ -220,7 +220,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
     if (visible (box, state.area.w, state.area.h).width <= 0)
       return;
     const bool labels = state.current->labels;
-    state.marks.push_back ({ box, colour, labels ? name : "", labels ? label : "" });
+    state.boxes.push_back ({ box, colour, labels ? name : "", labels ? label : "" });
   };
   for (std::size_t i = 0; i < regions.size (); i++) {
     const GstVideoRectangle &r = regions[i];
@@ -232,7 +232,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
     add (box_of (roi), colour_of (roi->id), name_of (roi), label_of (roi));
   });
   update_trails (state, buffer);
-  return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {
+  return !state.boxes.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {
     return is_in_frame (state, entry.second);
   });
 }
@@ -252,11 +252,11 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   State &state = *self->state;
   const auto found =
       state.consumer.find (GST_BASE_TRANSFORM (self), buffer, state.current->feature);
-  if (!found && state.marks.empty ())
+  if (!found && state.boxes.empty ())
     return {};  // no chart would be drawn
   GstIntegralHistogramMeta *const meta = TRY (found);
   if (!meta) {
-    if (!state.current->feature.text.empty () && !state.marks.empty ())
+    if (!state.current->feature.text.empty () && !state.boxes.empty ())
       return state.consumer.note_missing (GST_BASE_TRANSFORM (self));
     if (!std::exchange (state.absence_logged, true))
       GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
@@ -264,23 +264,23 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
     return {};
   }
   const CancelScope scope = state.consumer.cancel_scope ();
-  if (!state.marks.empty ())
+  if (!state.boxes.empty ())
     TRY (state.consumer.await (meta->histogram));
   std::vector<Box> boxes;
-  for (const Mark &mark : state.marks)
-    boxes.push_back (mark.box);
+  for (const DrawnBox &drawn : state.boxes)
+    boxes.push_back (drawn.box);
   const HistogramSpec &spec = spec_of (meta->histogram);
   const std::string name = state.current->labels ? note_of (spec) : "";
   const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
-    const Mark &mark = state.marks[i];
-    const Box box = visible (mark.box, state.area.w, state.area.h);
+    const DrawnBox &drawn = state.boxes[i];
+    const Box box = visible (drawn.box, state.area.w, state.area.h);
     gsize n = 0;
     GError *problem = nullptr;
     g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return take_gerror (problem, "The histogram of a region failed: ");
-    return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (spec, int (n)) };
+    return Chart{ drawn.colour, drawn.name, { counts, counts + n }, bin_colours (spec, int (n)) };
   };
   return painter.charts (boxes, state.current->labels, name, chart_of);
 }
@@ -293,12 +293,12 @@ static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, Gs
     if (is_in_frame (state, trail))
       painter.trail (trail.points, colour_of (id),
                      1 - double (state.frames - trail.seen) / state.current->trail);
-  for (const Mark &mark : state.marks)
-    painter.outline (mark.box, mark.colour);
+  for (const DrawnBox &drawn : state.boxes)
+    painter.outline (drawn.box, drawn.colour);
   if (state.current->histograms)
     TRY (draw_charts (self, painter, buffer));
-  for (const Mark &mark : state.marks)
-    painter.label (mark.box, mark.colour, mark.label);
+  for (const DrawnBox &drawn : state.boxes)
+    painter.label (drawn.box, drawn.colour, drawn.label);
   return painter.outcome ();
 }
 
@@ -385,9 +385,7 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
   const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
-  if (drawn)
-    return GST_FLOW_OK;
-  return post_consumer_error (self, buffer, drawn.error ());
+  return drawn ? GST_FLOW_OK : post_consumer_error (self, buffer, drawn.error ());
 }
 
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
