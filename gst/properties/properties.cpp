@@ -23,11 +23,6 @@ GType unchecked_type ()
   return type;
 }
 
-GParamFlags flags_of (Mutability when)
-{
-  return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | when);
-}
-
 template <class Number>
 std::string text_of (Number number)
 {
@@ -60,6 +55,11 @@ GValue present_value (GstElement *element, const GParamSpec *spec)
 
 }  // namespace
 
+GParamFlags flags_of (Mutability when)
+{
+  return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | when);
+}
+
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when)
@@ -70,17 +70,6 @@ GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number
   spec->maximum = max;
   spec->default_value = by_default;
   return G_PARAM_SPEC (spec);
-}
-
-GParamSpec *flag_spec (const char *name, const char *blurb, bool by_default, Mutability when)
-{
-  return g_param_spec_boolean (name, nullptr, blurb, by_default, flags_of (when));
-}
-
-GParamSpec *text_spec (const char *name, const char *blurb, const std::string &by_default,
-                       Mutability when)
-{
-  return g_param_spec_string (name, nullptr, blurb, by_default.c_str (), flags_of (when));
 }
 
 GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,

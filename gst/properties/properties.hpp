@@ -21,15 +21,13 @@ namespace integralhist {
 
 /// When a property may change: only in the states NULL and READY, or also while frames pass.
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
+GParamFlags flags_of (Mutability when);
 
 /// Returns a property spec for a number that also accepts values out of range, so that the element
 /// can refuse them by a message on the bus; GObject would only warn on the console.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);
-GParamSpec *flag_spec (const char *name, const char *blurb, bool by_default, Mutability when);
-GParamSpec *text_spec (const char *name, const char *blurb, const std::string &by_default,
-                       Mutability when);
 GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
                          Mutability when);
 
@@ -79,8 +77,18 @@ struct ParsedText {
   guint64 set_count = 0;  // how often the property was set
 };
 
-/// A table of properties whose values are members of a struct P. The argument `field` of the
-/// functions that add a property is a function from a P to a reference to the member (FIELD).
+/// FIELD (options.async_depth) is a function from a struct to a reference to that member.
+#define FIELD(path) \
+  [](auto &properties) -> auto & \
+  { \
+    return properties.path; \
+  }
+
+/// A table of properties whose values are members of a struct P:
+///
+///   table.flag ("labels", FIELD (labels), kPlaying, "Write labels");
+///   table.text ("element", FIELD (element), kReady, "Elements that drop metas");
+///   table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying, "Frames of a trail");
 template <class P>
 class PropertyTable {
 public:
@@ -109,7 +117,8 @@ public:
   void flag (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
-        flag_spec (name, interned (blurb), field (by_default_), when),
+        g_param_spec_boolean (name, nullptr, interned (blurb), field (by_default_),
+                              flags_of (when)),
         [=] (P &p, const GValue *value) { field (p) = g_value_get_boolean (value); },
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
@@ -118,7 +127,8 @@ public:
   void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
-        text_spec (name, interned (blurb), field (by_default_), when),
+        g_param_spec_string (name, nullptr, interned (blurb), field (by_default_).c_str (),
+                             flags_of (when)),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
           field (p) = text ? text : "";
@@ -138,7 +148,8 @@ public:
         return {};
       };
     add (
-        text_spec (name, interned (blurb), field (by_default_).text, when),
+        g_param_spec_string (name, nullptr, interned (blurb), field (by_default_).text.c_str (),
+                             flags_of (when)),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
           field (p) = { text ? text : "", parse (text ? text : ""), field (p).set_count + 1 };
@@ -201,18 +212,18 @@ public:
   /// if the text does not fit the property's type; check () finds all other errors.
   Expected<> set_text (P &p, const std::string &name, const std::string &text) const
   {
-    const auto row =
-        std::ranges::find_if (rows_, [&name] (const Row &one) { return name == one.spec->name; });
-    if (row == rows_.end ()) {
+    const auto found =
+        std::ranges::find_if (rows_, [&name] (const Row &row) { return name == row.spec->name; });
+    if (found == rows_.end ()) {
       std::string names;
-      for (const Row &one : rows_)
-        names += joined (names.empty () ? "" : ", ", one.spec->name);
+      for (const Row &row : rows_)
+        names += joined (names.empty () ? "" : ", ", row.spec->name);
       return error (Error::Kind::bad_setting, "there is no property ", name, ": use one of ",
                     names);
     }
     g_auto (GValue) value = G_VALUE_INIT;
-    TRY (parse_value (row->spec, text, &value));
-    row->set (p, &value);
+    TRY (parse_value (found->spec, text, &value));
+    found->set (p, &value);
     return {};
   }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
@@ -261,12 +272,5 @@ private:
   const P by_default_;
   const std::string before_;
 };
-
-/// FIELD (options.async_depth) is a function from a struct to a reference to that member.
-#define FIELD(path) \
-  [](auto &properties) -> auto & \
-  { \
-    return properties.path; \
-  }
 
 }  // namespace integralhist

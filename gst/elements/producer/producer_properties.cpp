@@ -186,10 +186,10 @@ void add_compute_properties (PropertyTable<ProducerProperties> &table, Content c
                        "Milliseconds to measure which strategy is fastest, at each new frame size; "
                        "0 = take the built-in choice");
   table.add (
-      flag_spec (
-          "qos",
+      g_param_spec_boolean (
+          "qos", nullptr,
           "Let late frames pass without a tensor; until it is set, only those of live sources",
-          true, kPlaying),
+          TRUE, flags_of (kPlaying)),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
         g_value_set_boolean (value, p.qos.value_or (true));
