@@ -100,21 +100,21 @@ public:
   {
   }
 
-  Expected<> run (std::span<FragmentsTarget *const> targets)
+  Expected<> run (std::span<const Step<FragmentsTarget>> steps)
   {
     std::vector<GridSearch> searches;
     std::vector<std::size_t> firsts;  // the first search of each target
-    for (FragmentsTarget *target : targets) {
+    for (const auto &step : steps) {
       firsts.push_back (searches.size ());
-      TRY (prepare (*target, searches));
+      TRY (prepare (*step.target, searches));
     }
     firsts.push_back (searches.size ());
     TRY (vote (searches));
-    for (std::size_t i = 0; i < targets.size (); i++)
+    for (std::size_t i = 0; i < steps.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
           !found.empty ())
-        TRY (targets[i]->lost_ ? find_again (*targets[i], found[0])
-                               : judge_frame (*targets[i], found));
+        TRY (steps[i].target->lost_ ? find_again (*steps[i].target, found[0])
+                                    : judge_frame (*steps[i].target, found));
     return {};
   }
 
@@ -389,11 +389,8 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
 Expected<> track_by_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
                                unsigned lost_after, std::span<const Step<FragmentsTarget>> steps)
 {
-  std::vector<FragmentsTarget *> targets;
-  for (const auto &step : steps)
-    targets.push_back (step.target);
-  return targets.empty () ? Expected<> ()
-                          : FragmentsSearch (histogram, settings, lost_after).run (targets);
+  return steps.empty () ? Expected<> ()
+                        : FragmentsSearch (histogram, settings, lost_after).run (steps);
 }
 
 }  // namespace integralhist
