@@ -94,24 +94,24 @@ inthist::ColourTransform transform_of (const Factors &factors, const gdouble (&b
 
 inthist::ColourTransform rgb_of_ycbcr (const GstVideoInfo &info)
 {
-  const Shares of = Shares::of (info.colorimetry);
+  const Shares shares = Shares::of (info.colorimetry);
   const bool full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
   const gdouble y = full ? 1 : 255 / 219.0, c = full ? 1 : 255 / 224.0;
-  const gdouble from_cr = 2 * (1 - of.red) * c, from_cb = 2 * (1 - of.blue) * c;
+  const gdouble from_cr = 2 * (1 - shares.red) * c, from_cb = 2 * (1 - shares.blue) * c;
   const Factors factors = { { y, 0, from_cr },
-                            { y, -from_cb * of.blue / of.green (),
-                              -from_cr * of.red / of.green () },
+                            { y, -from_cb * shares.blue / shares.green (),
+                              -from_cr * shares.red / shares.green () },
                             { y, from_cb, 0 } };
   return transform_of (factors, { full ? 0.0 : 16.0, 128, 128 }, { 0, 0, 0 });
 }
 
 inthist::ColourTransform ycbcr_of_rgb (const GstVideoInfo &info)
 {
-  const Shares of = Shares::of (info.colorimetry);
-  const gdouble cb = 0.5 / (1 - of.blue), cr = 0.5 / (1 - of.red);
-  const Factors factors = { { of.red, of.green (), of.blue },
-                            { -of.red * cb, -of.green () * cb, (1 - of.blue) * cb },
-                            { (1 - of.red) * cr, -of.green () * cr, -of.blue * cr } };
+  const Shares shares = Shares::of (info.colorimetry);
+  const gdouble cb = 0.5 / (1 - shares.blue), cr = 0.5 / (1 - shares.red);
+  const Factors factors = { { shares.red, shares.green (), shares.blue },
+                            { -shares.red * cb, -shares.green () * cb, (1 - shares.blue) * cb },
+                            { (1 - shares.red) * cr, -shares.green () * cr, -shares.blue * cr } };
   return transform_of (factors, { 0, 0, 0 }, { 0, 128, 128 });
 }
 

@@ -61,13 +61,14 @@ Expected<> VideoStream::process (const BatchFrame &frame, const MappedFrame &pix
 Expected<> VideoStream::track (const BatchFrame &frame, const FrameTensors &tensors,
                                const TrackOptions &options, OutputList &output)
 {
-  const TargetFrame in (tensors.gradients, frame.time);
+  const TargetFrame target_frame (tensors.gradients, frame.time);
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
-  TRY (tracker_.track (in, tensors, options.lost_after, input));
+  TRY (tracker_.track (target_frame, tensors, options.lost_after, input));
 
   // Unconfirmed targets with a detection in this frame are also written to the output, so that
   // elements after nvtracker see the detection.
-  std::vector<TrackedBox> tracks = tracker_.tracks (in), others = tracker_.tracks (in, false);
+  std::vector<TrackedBox> tracks = tracker_.tracks (target_frame),
+                          others = tracker_.tracks (target_frame, false);
   std::erase_if (others, [] (const TrackedBox &track) { return !track.detection; });
   tracks.insert (tracks.end (), others.begin (), others.end ());
   std::erase_if (tracks, [] (const TrackedBox &track) { return track.track.is_lost; });

@@ -44,8 +44,8 @@ Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
   if (info != std::end (inthist::kFeatures))
     return inthist::Feature (info - inthist::kFeatures);
   std::string nicks;
-  for (const inthist::FeatureInfo &one : inthist::kFeatures)
-    nicks += joined (nicks.empty () ? "" : ", ", one.nick);
+  for (const inthist::FeatureInfo &known : inthist::kFeatures)
+    nicks += joined (nicks.empty () ? "" : ", ", known.nick);
   return error (Error::Kind::bad_setting, "feature=", quoted (text),
                 " is not a feature: leave it empty, or set it to one of ", nicks);
 }

@@ -150,15 +150,15 @@ void SizeFilter::enlarge_sample (Sample &sample, double factor)
       approach (i, i - 1);
 }
 
-void SizeFilter::learn (const Sample &of, double rate)
+void SizeFilter::learn (const Sample &sample, double rate)
 {
-  const ComplexArray sample = faded_spectra (of);
+  const ComplexArray spectra = faded_spectra (sample);
   const SizeTables &tables = size_tables ();
-  const std::size_t channels = sample.size () / kSizes;
+  const std::size_t channels = spectra.size () / kSizes;
   auto &[cells, numerator, denominator, regularisation] = learned_;
   const bool is_first = denominator.empty ();
   if (is_first) {
-    numerator = ComplexArray (sample.size ());
+    numerator = ComplexArray (spectra.size ());
     denominator.assign (kSizes, 0);
   }
   const float share = is_first ? 1 : float (rate) * kSizeRate;
@@ -166,7 +166,7 @@ void SizeFilter::learn (const Sample &of, double rate)
     const Complex wanted = { tables.wanted_re[k], tables.wanted_im[k] };
     float power = 0;
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
-      const Complex x = { sample.re[i], sample.im[i] };
+      const Complex x = { spectra.re[i], spectra.im[i] };
       const Complex learned =
           learned_number ({ numerator.re[i], numerator.im[i] }, x, wanted, share);
       numerator.re[i] = learned.re, numerator.im[i] = learned.im;
@@ -182,16 +182,16 @@ void SizeFilter::learn (const Sample &of, double rate)
   }
 }
 
-double SizeFilter::find (const Sample &of) const
+double SizeFilter::find (const Sample &sample) const
 {
   const auto &[cells, numerator, denominator, regularisation] = learned_;
-  const ComplexArray sample = faded_spectra (of);
-  const std::size_t channels = sample.size () / kSizes;
+  const ComplexArray spectra = faded_spectra (sample);
+  const std::size_t channels = spectra.size () / kSizes;
   std::array<double, kSizes> re{}, im{}, response{};
   for (int k = 0; k < kSizes; k++) {
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
-      re[k] += double (numerator.re[i]) * sample.re[i] + double (numerator.im[i]) * sample.im[i];
-      im[k] += double (numerator.re[i]) * sample.im[i] - double (numerator.im[i]) * sample.re[i];
+      re[k] += double (numerator.re[i]) * spectra.re[i] + double (numerator.im[i]) * spectra.im[i];
+      im[k] += double (numerator.re[i]) * spectra.im[i] - double (numerator.im[i]) * spectra.re[i];
     }
     re[k] /= denominator[k] + regularisation;
     im[k] /= denominator[k] + regularisation;
