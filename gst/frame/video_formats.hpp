@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The formats of video frames: which ones elements take, and how the kernels read and draw them.
 #pragma once
 
 #include <gst/video/video.h>

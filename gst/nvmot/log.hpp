@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log and the console output of the library for nvtracker.
 #pragma once
 
 #include <gst/gst.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reads the text of a property from left to right; errors name the property and quote the text.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +21,6 @@ inline std::string quoted (std::string_view text)
   return joined ("\"", valid_utf8 (text.substr (0, kMax)), text.size () > kMax ? "...\"" : "\"");
 }
 
-/// Reads the text of a property from left to right; errors name the property and quote the text.
 class TextReader {
 public:
   TextReader (std::string_view text, const char *property, const char *remedy)

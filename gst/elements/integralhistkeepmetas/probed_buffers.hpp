@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Replaces the buffers that pass a pad, one by one or in lists.
 #pragma once
 
 #include <type_traits>

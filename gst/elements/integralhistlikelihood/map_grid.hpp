@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The windows of a likelihood map, for a frame of `width` x `height` pixels and for the tensor.
 #pragma once
 
 #include <gst/elements/base/tensor_metas.hpp>
@@ -8,7 +10,6 @@
 
 namespace integralhist {
 
-/// The windows of a likelihood map, for a frame of `width` x `height` pixels and for the tensor.
 struct MapGrid {
   int width, height;
   guint window_width, window_height;  // in pixels of the frame

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Posts a message for each frame: `integral-histogram` with histograms of regions, or
+// `integral-image` with sums. A thread waits for the tensors, so that frames need not wait.
 #pragma once
 
 #include <atomic>
@@ -15,8 +18,6 @@
 
 namespace integralhist {
 
-/// Posts a message for each frame: `integral-histogram` with histograms of regions, or
-/// `integral-image` with sums. A thread waits for the tensors, so that frames need not wait.
 class RegionReporter {
 public:
   struct Frame {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The scores for summed-area tables, from the property lut or an event, whichever is newer.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +20,6 @@ struct FrameScores {
   guint64 lut_set_count = 0;  // how often the property lut had been set when the event came
 };
 
-/// The scores for summed-area tables, from the property lut or an event, whichever is newer.
 class ScoreTable {
 public:
   void start (const ProducerProperties &properties, const inthist::Lut &lut)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The settings of the fragments tracker, and their table of properties.
 #pragma once
 
 #include <gst/integralhist/gstintegralhist.h>
