@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log and the console output of the library for nvtracker.
+// The debug log category of the library for nvtracker.
 #pragma once
 
-#include <gst/gst.h>
-
-#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/base/log_category.hpp>
 
 namespace integralhist::nvmot {
 
-GstDebugCategory *log_category ();
-
-/// Writes an error to the log and to the console, because users of DeepStream seldom have a log.
-void report (const Error &error, const char *doing);
+inline DEFINE_LOG_CATEGORY (log_category, "integralhist-nvmot", "the tracker library for nvtracker")
 
 }  // namespace integralhist::nvmot
 

@@ -26,13 +26,18 @@ static std::string path_of (const char *text, guint16 length)
   return text ? std::string (text, strnlen (text, length)) : "";
 }
 
+/// Writes an error to the log and to the console, because users of DeepStream seldom have a log.
+static Status report (const Error &error, const char *doing)
+{
+  GST_ERROR ("%s: %s %s", doing, error.message.c_str (), error.detail.c_str ());
+  g_printerr ("integralhist_nvmot: %s: %s\n", doing, error.message.c_str ());
+  return Status::error;
+}
+
 template <class T>
 static Status reported (const Expected<T> &outcome, const char *doing)
 {
-  if (outcome)
-    return Status::ok;
-  report (outcome.error (), doing);
-  return Status::error;
+  return outcome ? Status::ok : report (outcome.error (), doing);
 }
 
 /// Initializes GStreamer if necessary. Reports an error and returns false if that fails.
