@@ -109,11 +109,6 @@ void copy_meta (GstBuffer *to, GstMeta *meta, GstBuffer *from)
     meta->info->transform_func (to, meta, from, g_quark_from_static_string ("gst-copy"), &whole);
 }
 
-bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
-{
-  return a.width == b.width && a.height == b.height;
-}
-
 /// Drops those metas about places in the picture whose kind the input frame also had: NVIDIA's
 /// converter copies such metas unchanged when it scales, so they are wrong.
 void drop_copies (GstBuffer *buffer, GstBuffer *frame)
@@ -135,7 +130,8 @@ void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &outpu
   GstBuffer *const from = frame.metas.get ();
   GstVideoInfo in = frame.format.info, out = output.info;
   GstVideoMetaTransform scale = { &in, &out };
-  const bool is_scaled = in.finfo && out.finfo && !same_size (in, out),
+  const bool is_scaled =
+                 in.finfo && out.finfo && (in.width != out.width || in.height != out.height),
              has_borders = is_scaled && !same_aspect (in, out);
   if (is_scaled && (frame.format.memory == FrameMemory::nvmm || output.memory == FrameMemory::nvmm))
     drop_copies (to, from);
@@ -256,45 +252,40 @@ GstBuffer *leave (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
   return buffer;
 }
 
-bool is_event (GstPadProbeInfo *info)
+/// Changes the buffers of a pad probe with `change`. If a CAPS event passes, sets the `format` of
+/// the frames to come.
+template <class Change>
+GstPadProbeReturn handle (GstPadProbeInfo *info, State &state, FrameFormat &format, Change &&change)
 {
-  return GST_PAD_PROBE_INFO_TYPE (info)
-         & (GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
-}
-
-/// Sets the `format` of the frames to come, if the event is a CAPS event.
-void handle_event (State &state, GstEvent *event, FrameFormat &format)
-{
-  const std::lock_guard lock (state.mutex);
+  if (GST_PAD_PROBE_INFO_TYPE (info)
+      & (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST)) {
+    change_buffers (info, change);
+    return GST_PAD_PROBE_OK;
+  }
+  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
-    return;
+    return GST_PAD_PROBE_OK;
+  const std::lock_guard lock (state.mutex);
   GstCaps *caps;
   gst_event_parse_caps (event, &caps);
   format = { .memory = memory_of (caps) };
   if (!gst_video_info_from_caps (&format.info, caps))
     format.info = {};
+  return GST_PAD_PROBE_OK;
 }
 
 GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)
 {
   State &state = Element::state_of (element);
-  if (is_event (info))
-    handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
-  else
-    change_buffers (info, [&] (GstBuffer *buffer) { return enter (state, buffer); });
-  return GST_PAD_PROBE_OK;
+  return handle (info, state, state.in, [&] (GstBuffer *buffer) { return enter (state, buffer); });
 }
 
 GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
 {
   State &state = Element::state_of (element);
-  if (is_event (info))
-    handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
-  else
-    change_buffers (info, [&] (GstBuffer *buffer) {
-      return leave (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
-    });
-  return GST_PAD_PROBE_OK;
+  return handle (info, state, state.out, [&] (GstBuffer *buffer) {
+    return leave (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
+  });
 }
 
 void add_pad (GstIntegralHistKeepMetas *self, const char *name, GstPadProbeCallback at)
