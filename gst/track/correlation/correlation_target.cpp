@@ -44,13 +44,11 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
 
 MissingTensors MissingTensors::of (GstBuffer *buffer, const CorrelationMetas &metas)
 {
-  const auto has = [buffer] (inthist::Content content, auto &&is_wanted) {
-    return find_meta (buffer,
-                      [&] (GstIntegralHistogramMeta *meta) {
-                        return tensor_of (meta->histogram).shape.content == content
-                               && is_wanted (spec_of (meta->histogram));
-                      })
-           != nullptr;
+  const auto has = [buffer] (inthist::Content content, auto &&is_wanted) -> bool {
+    return find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+      return tensor_of (meta->histogram).shape.content == content
+             && is_wanted (spec_of (meta->histogram));
+    });
   };
   const auto has_other_feature = [&has] (const TensorSettings &wanted) {
     return has (wanted.content,

@@ -296,19 +296,24 @@ private:
     return {};
   }
 
+  /// Launches a kernel that needs scratch memory, if the batch has jobs for it.
+  template <class Kernel, class Job>
+  CudaExpected<> launch (Kernel &&kernel, const JobList<Job> &jobs, const CudaBatch &batch) const
+  {
+    if (jobs.empty ())
+      return {};
+    return check (kernel (jobs.on_device (), jobs.size (), tables (), scratch (batch), stream ()));
+  }
+
   /// Enqueues the jobs with answers, and then records the event `answered`. Filters of sizes also
   /// learn here, because finding and learning sizes share a launch.
   CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &buffers)
   {
-    if (!batch.searches.empty ())
-      TRY (check (search (batch.searches.on_device (), batch.searches.size (), tables (),
-                          scratch (batch), stream ())));
+    TRY (launch (search, batch.searches, batch));
     if (!batch.frame_searches.empty ())
       TRY (check (search_frame (batch.frame_searches.on_device (), batch.frame_searches.size (),
                                 stream ())));
-    if (!batch.sizes.empty ())
-      TRY (check (find_or_learn_sizes (batch.sizes.on_device (), batch.sizes.size (), tables (),
-                                       scratch (batch), stream ())));
+    TRY (launch (find_or_learn_sizes, batch.sizes, batch));
     if (batch.answer_bytes () == 0)
       return {};
     TRY (check (cudaMemcpyAsync (buffers.host_answers.get (), buffers.answers.get (),
@@ -319,12 +324,8 @@ private:
   /// Enqueues the jobs for which the host does not wait: learning of filters and colours.
   Expected<> enqueue_learning (const FrameTensors &frame, const CudaBatch &batch)
   {
-    if (!batch.learners.empty ())
-      TRY (check (learn (batch.learners.on_device (), batch.learners.size (), tables (),
-                         scratch (batch), stream ())));
-    if (!batch.examples.empty ())
-      TRY (check (make_examples (batch.examples.on_device (), batch.examples.size (), tables (),
-                                 scratch (batch), stream ())));
+    TRY (launch (learn, batch.learners, batch));
+    TRY (launch (make_examples, batch.examples, batch));
     if (batch.colours.empty ())
       return {};
     TRY (frame.colour_image->count_on (stream (), batch.windows.on_device (), batch.windows.size (),

@@ -240,16 +240,6 @@ ComplexArray HostModel::example_spectra (const FrameTensors &frame, const ModelR
   return std::move (searched->spectra);
 }
 
-void HostModel::learn_size (const FrameTensors &frame, const ModelRequest &request)
-{
-  if (!request.factor) {
-    sizes.learn (sample (frame, request.box), request.rate);
-    return;
-  }
-  SizeFilter::enlarge_sample (sample_, *request.factor);
-  sizes.learn (sample_, request.rate);
-}
-
 Expected<> HostModel::answer (const FrameTensors &frame, ModelRequest &request)
 {
   switch (request.stage) {
@@ -267,7 +257,11 @@ Expected<> HostModel::answer (const FrameTensors &frame, ModelRequest &request)
       break;
     case Stage::learn_size:
       colours.learn (queries.counts, request.rate);
-      learn_size (frame, request);
+      if (request.factor)
+        SizeFilter::enlarge_sample (sample_, *request.factor);
+      else
+        sample_ = sample (frame, request.box);
+      sizes.learn (sample_, request.rate);
       break;
   }
   return {};

@@ -84,12 +84,11 @@ private:
   ComplexArray example_spectra (const FrameTensors &frame, const ModelRequest &request);
   void start (const FrameTensors &frame, const ModelRequest &request);
   Expected<> search (const FrameTensors &frame, ModelRequest &request);
-  void learn_size (const FrameTensors &frame, const ModelRequest &request);
 
   std::vector<SquareSearch> square_searches_;
   std::size_t n_earlier_ = 0;  // squares of earlier stages
   FrameSearch frame_search_;
-  SizeFilter::Sample sample_;  // for the last found size
+  SizeFilter::Sample sample_;  // of the last found or learned size
 };
 
 }  // namespace integralhist

@@ -290,18 +290,6 @@ void CorrelationTracker::read_answer (const FrameTensors &frame)
 
 namespace {
 
-/// The trackers whose step is not done, by the place of their models: on the host or on a GPU.
-struct PendingTrackers {
-  std::vector<CorrelationTracker *> on_host, on_device;
-
-  explicit PendingTrackers (std::span<CorrelationTracker *const> trackers)
-  {
-    for (CorrelationTracker *const tracker : trackers)
-      if (tracker->request ())
-        (tracker->host_model () ? on_host : on_device).push_back (tracker);
-  }
-};
-
 Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   const int n = int (trackers.size ());
@@ -338,12 +326,15 @@ Expected<> answer_on_device (const FrameTensors &frame,
 /// stage. Returns whether there were requests.
 Expected<bool> run_stage (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
-  const PendingTrackers pending (trackers);
-  if (!pending.on_host.empty ())
-    TRY (answer_on_host (frame, pending.on_host));
-  if (!pending.on_device.empty ())
-    TRY (answer_on_device (frame, pending.on_device));
-  return !pending.on_host.empty () || !pending.on_device.empty ();
+  std::vector<CorrelationTracker *> on_host, on_device;
+  for (CorrelationTracker *const tracker : trackers)
+    if (tracker->request ())
+      (tracker->host_model () ? on_host : on_device).push_back (tracker);
+  if (!on_host.empty ())
+    TRY (answer_on_host (frame, on_host));
+  if (!on_device.empty ())
+    TRY (answer_on_device (frame, on_device));
+  return !on_host.empty () || !on_device.empty ();
 }
 
 }  // namespace
