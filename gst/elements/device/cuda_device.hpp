@@ -12,11 +12,16 @@
 
 #include <gst/integralhist/cuda/cuda_context.hpp>
 
-#include "device_use.hpp"
-
 typedef struct _GstCudaContext GstCudaContext;  // from libgstcuda
 
 namespace integralhist {
+
+/// The number of the CUDA device that an element uses. The living objects are counted for each
+/// device, so that elements that may use any device spread over all devices.
+using DeviceUse = std::shared_ptr<const int>;
+
+/// Adds a user to a CUDA device. -1 means the least used of the devices 0 to `devices` - 1.
+DeviceUse use_device (int device, int devices = 0);
 
 class CudaDevice {
 public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "device_use.hpp"
-
 #include <map>
 #include <mutex>
+
+#include "cuda_device.hpp"
 
 namespace integralhist {
 
