@@ -177,20 +177,18 @@ struct State {
 
 void State::handle_event (GstEvent *event)
 {
-  const GstSegment *segment;
-  switch (GST_EVENT_TYPE (event)) {
-    case GST_EVENT_STREAM_START:
-    case GST_EVENT_FLUSH_STOP: restart (); break;
-    case GST_EVENT_SEGMENT:
-      // A segment that begins within kMaxSegmentGap of the last frame's time is not a seek.
-      gst_event_parse_segment (event, &segment);
-      if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (last_stream_time)
-            && std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
-                   < gint64 (kMaxSegmentGap)))
-        restart ();
-      break;
-    default: break;
+  const GstEventType type = GST_EVENT_TYPE (event);
+  bool restarts = type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP;
+  if (type == GST_EVENT_SEGMENT) {
+    // A segment that begins within kMaxSegmentGap of the last frame's time is not a seek.
+    const GstSegment *segment;
+    gst_event_parse_segment (event, &segment);
+    restarts = segment->format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID (last_stream_time)
+               || std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
+                      >= gint64 (kMaxSegmentGap);
   }
+  if (restarts)
+    restart ();
 }
 
 void State::stop ()
