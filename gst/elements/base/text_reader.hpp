@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <gst/integralhist/base/error.hpp>
 
@@ -60,12 +61,15 @@ public:
   {
     Number number;
     const auto [after, problem] = std::from_chars (at_, end_, number);
+    constexpr bool is_whole = std::is_integral_v<Number>;
     if (problem == std::errc::result_out_of_range)
-      return refuse (std::string (at_, after), " is out of range", range_of (number));
+      return refuse (std::string (at_, after), " is out of range",
+                     is_whole ? joined (" (", INT_MIN, " to ", INT_MAX, ")") : "");
     if (problem != std::errc ())
       return missing ("a number");
     if (const char *end = std::find_if (after, end_, is_separator); end != after)
-      return refuse (quoted ({ at_, std::size_t (end - at_) }), is_no (number));
+      return refuse (quoted ({ at_, std::size_t (end - at_) }),
+                     is_whole ? " is not a whole number" : " is not a number");
     last_ = std::string_view (at_, std::size_t (after - at_));
     at_ = after;
     skip_spaces ();
@@ -105,10 +109,6 @@ private:
   }
 
   static bool is_separator (char c) { return c == ' ' || c == ',' || c == ';' || c == ':'; }
-  static const char *is_no (int) { return " is not a whole number"; }
-  static const char *is_no (float) { return " is not a number"; }
-  static std::string range_of (int) { return joined (" (", INT_MIN, " to ", INT_MAX, ")"); }
-  static std::string range_of (float) { return ""; }
 
   const std::string_view text_;
   const char *at_, *const end_;
