@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "bin_colours.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "overlay_painter.hpp"
 
 namespace integralhist {
 

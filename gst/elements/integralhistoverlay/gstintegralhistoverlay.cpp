@@ -35,7 +35,6 @@
 #include <gst/integralhist/meta/tracks.hpp>
 #include <gst/properties/properties.hpp>
 
-#include "bin_colours.hpp"
 #include "overlay_painter.hpp"
 
 using namespace integralhist;

@@ -16,6 +16,7 @@
 
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/frame/point.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
@@ -42,6 +43,10 @@ struct Chart {
   std::vector<guint64> counts;  // or weights
   std::vector<Colour> bins;     // may be empty
 };
+
+/// Returns the colours that bins of this feature stand for, in the middle of each bin; empty for
+/// other features, and with a lookup table.
+std::vector<Colour> bin_colours (const HistogramSpec &spec, int bins);
 
 /// Returns the part of a box inside a frame of this size; all zero if the box lies outside.
 Box visible (const Box &box, gint64 width, gint64 height);
