@@ -22,16 +22,15 @@ static Expected<Backend> parse_backend (const std::string &text)
 static const PropertyTable<LibraryOptions> &table ()
 {
   // The table lives as long as the process, because no GObject class owns its property specs.
-  static const PropertyTable<LibraryOptions> &all = *[] {
-    auto *const table = new PropertyTable<LibraryOptions>;
-    auto &made = *table;
-    made.part (track_properties (), FIELD (track));
-    made.parsed ("backend", FIELD (backend), kReady, "Device that computes", parse_backend);
-    made.number<guint> ("max-targets", FIELD (max_targets), 1, kMaxTargets, kReady,
-                        "Maximum detections and tracks of a stream in a frame");
-    return table;
+  static const auto *const table = [] {
+    auto *const made = new PropertyTable<LibraryOptions>;
+    made->part (track_properties (), FIELD (track));
+    made->parsed ("backend", FIELD (backend), kReady, "Device that computes", parse_backend);
+    made->number<guint> ("max-targets", FIELD (max_targets), 1, kMaxTargets, kReady,
+                         "Maximum detections and tracks of a stream in a frame");
+    return made;
   }();
-  return all;
+  return *table;
 }
 
 Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, LibraryOptions options)

@@ -122,12 +122,6 @@ GstBuffer *without_marks (GstBuffer *buffer, guint64 bin)
   return buffer;
 }
 
-guint64 next_bin ()
-{
-  static std::atomic<guint64> last = 0;
-  return ++last;
-}
-
 /// The state of one watched element, which may lose the marks of frames. A frame goes into the
 /// element as one buffer of raw video, or as several packets in a row.
 ///
@@ -195,7 +189,8 @@ struct Watch {
 }  // namespace
 
 struct FrameIdentity::Watches {
-  const guint64 bin = next_bin ();
+  static inline std::atomic<guint64> n_bins = 0;
+  const guint64 bin = ++n_bins;
 
   mutable std::mutex mutex;  // guards the members below
   std::vector<std::shared_ptr<Watch>> all;

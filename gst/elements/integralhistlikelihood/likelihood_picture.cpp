@@ -75,16 +75,11 @@ void mix_row (guint8 *out, const guint8 *row, gsize bytes)
       out[c] = guint8 ((out[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
 }
 
-/// Returns a colour as ARGB, premultiplied by an alpha of 0 to 255.
-inthist::Argb argb (const Bgrx &colour, guint alpha)
+/// Returns a colour as ARGB, premultiplied by an alpha of 0 to 255, which is opaque.
+inthist::Argb argb (const Bgrx &colour, guint alpha = 255)
 {
   const auto part = [alpha] (guint8 value) { return (value * alpha + 127) / 255; };
   return alpha << 24 | part (colour[2]) << 16 | part (colour[1]) << 8 | part (colour[0]);
-}
-
-inthist::Argb opaque (const Bgrx &colour)
-{
-  return argb (colour, 255);
 }
 
 guint8 opacity_of (double opacity, int level)
@@ -107,13 +102,13 @@ LevelColours gray_levels ()
 {
   return each_level ([] (int level) {
     const auto gray = guint8 (level);
-    return opaque ({ gray, gray, gray, 255 });
+    return argb ({ gray, gray, gray, 255 });
   });
 }
 
 LevelColours heat_levels ()
 {
-  return each_level ([] (int level) { return opaque (kColours[gsize (level)]); });
+  return each_level ([] (int level) { return argb (kColours[gsize (level)]); });
 }
 
 LevelColours blend_levels (double opacity)
@@ -252,7 +247,7 @@ std::optional<LevelScale> LevelScale::of (int width, int height)
   };
   for (int y = gap; y < gap + tall; y++)
     for (int x = 0; x < bar; x++)
-      put (2 * gap + digit + x, y, opaque (kColours[gsize (x * 255 / (bar - 1))]));
+      put (2 * gap + digit + x, y, argb (kColours[gsize (x * 255 / (bar - 1))]));
   write (kZero, gap);
   write (kOne, 3 * gap + digit + bar);
   return scale;
