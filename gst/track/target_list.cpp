@@ -215,6 +215,8 @@ void TargetList::reidentify ()
              && tracked->n_detections <= kMaxNewDetections)
       started.push_back (tracked.get ());
   }
+  if (started.empty () || lost.empty ())
+    return;
   const auto appearances_of = [this] (const std::vector<TrackedTarget *> &targets) {
     std::vector<Appearance> appearances;
     for (const TrackedTarget *const tracked : targets)
@@ -226,7 +228,8 @@ void TargetList::reidentify ()
   for (std::size_t s = 0; s < started.size (); s++)
     for (std::size_t l = 0; l < lost.size (); l++)
       gains.push_back (lost[l]->was_undetected_before (*started[s])
-                               && classes_match (lost[l]->class_name, started[s]->class_name)
+                               && (options_.merge_classes
+                                   || classes_match (lost[l]->class_name, started[s]->class_name))
                            ? likeness (looks[s], past[l]) - kSameLikeness
                            : 0);
   const auto pairs = assign (gains, started.size (), lost.size ());

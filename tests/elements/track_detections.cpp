@@ -329,8 +329,9 @@ TEST_EACH (reidentified, 2)
   const Person other = { { 110, 60, 24, 48 }, 240, 240 }, gone = { kNear, 130, 220 },
                stranger = { kFar, 220, 130 }, hidden = { kFar, 130, 60 }, back = { kFar, 130, 220 };
   using Ids = std::vector<std::pair<guint, guint>>;  // with former ones
-  for (const bool reidentifies : { false, true }) {
-    Walk walk (__i__, reidentifies ? "reidentify=true" : "");
+  for (const char *settings : { "", "reidentify=true", "reidentify=true merge-classes=true" }) {
+    const bool reidentifies = *settings, merges = strstr (settings, "merge") != nullptr;
+    Walk walk (__i__, settings);
     std::mt19937 random (1);
     const auto ids_of = [&] (const std::vector<Person> &people, int frames) {
       Ids ids;
@@ -338,7 +339,7 @@ TEST_EACH (reidentified, 2)
         auto picture = walk.scene.background ();
         std::vector<Found> found;
         for (const auto &[at, hair, coat] : people) {
-          found.push_back ({ at });
+          found.push_back ({ at, merges && at.x == kFar.x ? "truck" : "car" });
           for (int y = 0; y < at.height; y++)
             for (int x = 0; x < at.width; x++)
               picture[std::size_t (at.y + y) * walk.scene.width + at.x + x] =

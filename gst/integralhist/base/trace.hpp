@@ -32,7 +32,7 @@ public:
   TraceRange &operator= (const TraceRange &) = delete;
 };
 
-inline void trace_name (Stream stream, const char *name)
+inline void trace_name (inthist::Stream stream, const char *name)
 {
 #if HAVE_NVTX
   nvtxNameCudaStreamA (stream, name);
