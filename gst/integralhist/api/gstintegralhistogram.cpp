@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include <kernels/tensor_view.hpp>
 
@@ -38,12 +40,47 @@ GType gst_integral_histogram_counter_get_type (void)
   return integralhist::enum_type<values> ("GstIntegralHistogramCounter");
 }
 
-static_assert (int (inthist::Feature::luma) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
-               && int (inthist::Feature::hue) == GST_INTEGRAL_HISTOGRAM_FEATURE_HUE
-               && int (inthist::Feature::rgb) == GST_INTEGRAL_HISTOGRAM_FEATURE_RGB
-               && int (inthist::Feature::gradient) == GST_INTEGRAL_HISTOGRAM_FEATURE_GRADIENT
-               && int (inthist::Feature::uniform_lbp) == GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP
-               && std::size (inthist::kFeatures) == GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP + 1);
+namespace {
+
+/// Returns the name of an enumerator as the compiler spells it: "inthist::Feature::hue".
+template <auto kValue>
+constexpr std::string_view name_of ()
+{
+  constexpr std::string_view kBefore = "kValue = ";
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const auto from = text.find (kBefore) + kBefore.size ();
+  return text.substr (from, text.find_first_of (";]", from) - from);
+}
+
+/// Returns whether an enumerator's name is a prefix and then a feature's nick as an identifier,
+/// such as HUE_SATURATION for "hue-saturation".
+constexpr bool is_named (std::string_view name, std::string_view prefix, std::string_view nick)
+{
+  const auto is_same = [] (char of_name, char of_nick) {
+    return of_nick == '-' ? of_name == '_' : (of_name | 0x20) == of_nick;
+  };
+  return name.starts_with (prefix)
+         && std::ranges::equal (name.substr (prefix.size ()), nick, is_same);
+}
+
+/// Returns, at compile time, whether row kRow of the table inthist::kFeatures has the name of
+/// feature kRow in the C and in the C++ enumeration.
+template <std::size_t kRow>
+constexpr bool names_row ()
+{
+  const char *const nick = inthist::kFeatures[kRow].nick;
+  return is_named (name_of<inthist::Feature (kRow)> (), "inthist::Feature::", nick)
+         && is_named (name_of<GstIntegralHistogramFeature (kRow)> (),
+                      "GST_INTEGRAL_HISTOGRAM_FEATURE_", nick);
+}
+
+static_assert (
+    []<std::size_t... kRows> (std::index_sequence<kRows...>) {
+      return (... && names_row<kRows> ());
+    }(std::make_index_sequence<std::size (inthist::kFeatures)> ()),
+    "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
+
+}  // namespace
 
 GType gst_integral_histogram_feature_get_type (void)
 {
