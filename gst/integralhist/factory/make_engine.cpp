@@ -51,7 +51,7 @@ Expected<EngineRequest> request_of (const Shape &shape, const Options &options,
   };
 }
 
-/// What an eager engine is made from, besides options.
+/// The arguments of an eager engine, besides options.
 struct EagerInputs {
   Shape shape;
   Lut lut;

@@ -16,8 +16,8 @@
 //     └─ CudaOnDemandTensor::ask ()      answers from the feature image, or from the tensor of a
 //                                        region, which region_tensor_of () finds or computes
 //
-// OnDemandShared is what the tensors of an engine share. QueryOptimizer (query_optimizer.hpp)
-// counts a frame's costs.
+// OnDemandShared has the state that all tensors of an engine use. QueryOptimizer
+// (query_optimizer.hpp) counts a frame's costs.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,8 @@ bool is_per_bin (const Query &query)
   return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
-/// What a query about all bins carries from shard to shard, and the totals that it divides by.
+/// The sums that a query about all bins carries from shard to shard, and the totals that it divides
+/// by.
 struct Carried {
   HostMemory values, totals;
 };

@@ -9,12 +9,12 @@
 // the patches' distances is the position's cost, so that hidden patches have no vote. The target is
 // at the position of least cost. One query to the tensor answers all of that.
 //
-// Beyond the paper, a target is lost after lost_after bad frames in a row (frame_quality.hpp): its
-// box returns to its place before those frames. The search area around it then grows by the search
-// range each frame, until a cost is nearer to the usual cost than to the cost at the loss. Patches
-// without a pixel that counts, such as gray ones for hue, have no vote; a target with only such
-// patches is lost from the start. A search for another scale is optional, and so are updates of the
-// models: only of patches that agree, and only in a good frame.
+// Beyond the paper, a target is lost after lost_after bad frames in a row (frame_quality.hpp). The
+// box then returns to where it was before those frames. The search area around it grows by the
+// search range each frame, until a cost is nearer to the usual cost than to the cost at the loss.
+// Patches without a pixel that counts, such as gray ones for hue, have no vote; a target with only
+// such patches is lost from the start. Two things are optional: a search for another scale, and
+// updates of the models, of patches that agree in a good frame.
 #pragma once
 
 #include <deque>

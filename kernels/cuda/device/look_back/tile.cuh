@@ -43,7 +43,7 @@ struct LookBackTile {
 ///   segments_left  (chunk) returns the sum of the tile's segments left of the chunk's segment
 ///   row_sum        (y) returns the sum of the tile's rows 0..y
 ///   store          (above, left, put) calls put (elements, row, chunk) for all elements of a warp.
-///                  above: the sums of all rows above the warp's, as `sum` gives them. left[y]:
+///                  above: the sums of all rows above the warp's, in the form of `sum`. left[y]:
 ///                  the sum of rows 0..y of all tiles to the left
 template <class Sums, class T, class Tile>
 concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
