@@ -129,14 +129,24 @@ TEST (enlarged_sample)
   fail_unless (!size_steps_of (1.031) && !size_steps_of (0.97));
 }
 
-/// Checks that the confidence o / (1 + o) has the odds o = s^1.8 exp (0.75 r + 1.6 c - 6.4).
-static void expect_logistic (double confidence, const Evidence &evidence)
+/// Checks that the confidence o / (1 + o) has the odds o = v^0.67 a^-0.75 exp (13 u + 5.1 l - 6.7)
+/// at the age a, and 3.1 less in the exponent at the frame's edge; v, the odds of the evidence, is
+/// s^1.8 exp (0.75 r + 1.6 c - 6.4).
+static void expect_logistic (double confidence, const Evidence &evidence, const TrackRecord &record)
 {
-  const double odds = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
-                      * std::exp (0.75 * std::min (evidence.peak_ratio, 1.5)
-                                  + 1.6 * std::min (evidence.colour_ratio, 1.2) - 6.4);
-  fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9, "%g of %g, %g and %g", confidence,
-               evidence.sharpness, evidence.peak_ratio, evidence.colour_ratio);
+  const double visible = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
+                         * std::exp (0.75 * std::min (evidence.peak_ratio, 1.5)
+                                     + 1.6 * std::min (evidence.colour_ratio, 1.2) - 6.4);
+  const double odds =
+      std::pow (std::min (std::max (visible, std::exp (-1.4)), std::exp (3.4)), 0.67)
+      * std::pow (std::min (std::max (int (record.age), 8), 1000), -0.75)
+      * std::exp (13 * std::min (std::max (record.usual_score, 0.52), 0.74)
+                  + 5.1 * std::min (std::max (record.least_peak_ratio, 0.16), 0.97) - 6.7
+                  - (record.is_at_edge ? 3.1 : 0));
+  fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9,
+               "%g of %g, %g, %g and %g, %g, %u, %d", confidence, evidence.sharpness,
+               evidence.peak_ratio, evidence.colour_ratio, record.usual_score,
+               record.least_peak_ratio, record.age, record.is_at_edge);
 }
 
 TEST (confidence)
@@ -158,18 +168,37 @@ TEST (confidence)
   const double mean = sum / n, wanted = (8 - mean) / std::sqrt (1 - mean * mean);
   const double sharpness = inthist::correlation::sharpness_of (response.data (), row, column);
   fail_unless (std::fabs (sharpness - wanted) < 1e-9, "%g, must be %g", sharpness, wanted);
+  const TrackRecord good = { 0.65, 0.9, 20, false };
   for (const double share : { -0.1, 0.0, 0.3, 1.0, 1.5, 9.0 })
     for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 })
       for (const double colours : { 0.0, 0.1, 1.0, 2.0 }) {
         const Evidence evidence = { s, share, colours };
-        expect_logistic (match_confidence (evidence), { s, std::max (share, 0.0), colours });
-        fail_unless (
-            match_confidence ({ s + 1, share, colours }) >= match_confidence (evidence)
-            && match_confidence ({ s, share + 0.1, colours }) >= match_confidence (evidence)
-            && match_confidence ({ s, share, colours + 0.1 }) >= match_confidence (evidence));
+        const double confidence = match_confidence (evidence, good);
+        expect_logistic (confidence, { s, std::max (share, 0.0), colours }, good);
+        fail_unless (match_confidence ({ s + 1, share, colours }, good) >= confidence
+                     && match_confidence ({ s, share + 0.1, colours }, good) >= confidence
+                     && match_confidence ({ s, share, colours + 0.1 }, good) >= confidence);
       }
+  // what was seen before counts, within limits
+  const Evidence evidence = { 20, 1, 1 };
+  for (const double score : { 0.0, 0.55, 0.7, 1.0 })
+    for (const double least : { -1.0, 0.3, 0.8, 2.0 })
+      for (const unsigned age : { 0U, 9U, 500U, 1U << 31 })
+        for (const bool at_edge : { false, true }) {
+          const TrackRecord record = { score, least, age, at_edge };
+          const double confidence = match_confidence (evidence, record);
+          expect_logistic (confidence, evidence, { score, least, std::min (age, 1000U), at_edge });
+          fail_unless (
+              match_confidence (evidence, { score + 0.1, least, age, at_edge }) >= confidence
+              && match_confidence (evidence, { score, least + 0.1, age, at_edge }) >= confidence
+              && match_confidence (evidence, { score, least, age / 2, at_edge }) >= confidence
+              && match_confidence (evidence, { score, least, age, false }) >= confidence);
+        }
   // a filter that has learned the background is not believed against the colours
-  fail_unless (match_confidence ({ 8, 0.7, 0.1 }) < 0.5 && match_confidence ({ 14, 1, 1 }) > 0.6);
+  fail_unless (visible_log_odds ({ 8, 0.7, 0.1 }) < 0 && visible_log_odds ({ 14, 1, 1 }) > 0.4);
+  // nor is one that sees its target now, but once hardly saw it, among colours like those around it
+  fail_unless (match_confidence (evidence, good) > 0.95
+               && match_confidence (evidence, { 0.54, 0.2, 300, false }) < 0.3);
 }
 
 TEST (motion)
@@ -181,7 +210,7 @@ TEST (motion)
   for (int i = 1; i <= 40; i++) {
     x += 9 * std::cos (i * 0.2), y += 7 * std::sin (i * 0.15);
     follow (tracker, frames, scene.at (x, y));
-    expect_logistic (tracker.confidence (), tracker.evidence ());
+    expect_logistic (tracker.confidence (), tracker.evidence (), tracker.record ());
     fail_unless (!tracker.is_lost () && overlap (tracker, x, y, 36, 48) > 0.85,
                  "frame %d: %gx%g at %g, %g, must be at %g, %g", i, tracker.width (),
                  tracker.height (), tracker.x (), tracker.y (), x, y);
@@ -290,6 +319,47 @@ TEST (cut)
       fail_unless (!tracker.is_lost () && overlap (tracker, 150, 120, 36, 48) > 0.7, "at %g, %g",
                    tracker.x (), tracker.y ());
   }
+}
+
+// The first picture after the start has no target: a weak response does not count as the usual one,
+// so the box stays, and nothing else is learned.
+TEST (weak_start)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (150, 120), 150, 120);
+  follow (tracker, frames, squares (kWidth, kHeight, 7, 20, 255));
+  fail_unless (tracker.evidence ().peak_ratio < 0.7, "%g", tracker.evidence ().peak_ratio);
+  fail_unless (tracker.confidence () < 0.5, "%g", tracker.confidence ());
+}
+
+// The record has the least peak of the past, which recovers slowly, and notes the frame's edge.
+TEST (track_record)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (100, 100), 100, 100);
+  double least = 0;
+  for (int i = 1; i <= 60; i++) {
+    const double x = 100 - i * 85 / 60.0, before = least;
+    const bool hidden = i == 30;
+    follow (tracker, frames, hidden ? squares (kWidth, kHeight, 7, 20, 255) : scene.at (x, 100));
+    const TrackRecord &record = tracker.record ();
+    const double now = tracker.evidence ().peak_ratio;
+    least = record.least_peak_ratio;
+    if (i == 1)
+      fail_unless (least == now);
+    else if (now < before)
+      fail_unless (least == now, "frame %d: %g, must be %g", i, least, now);
+    else
+      fail_unless (std::fabs (least - (before + 0.005 * (now - before))) < 1e-9, "frame %d: %g", i,
+                   least);
+    fail_unless (record.age == unsigned (i));
+    const bool is_at_edge = x - 18 < 2;
+    fail_unless (hidden || std::fabs (x - 20) < 4 || record.is_at_edge == is_at_edge,
+                 "frame %d: the box is at %g", i, tracker.x ());
+  }
+  fail_unless (tracker.record ().is_at_edge && least < 0.6);
 }
 
 // A target that is gone stays where it was, and is lost; elsewhere it is found again.

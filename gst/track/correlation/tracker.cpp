@@ -36,12 +36,13 @@ constexpr double kLearningThreshold = 0.3;
 constexpr double kFullLearning = 0.7;
 constexpr double kResponseThreshold = 0.35;
 constexpr double kRedetectionThreshold = 0.6;
-constexpr double kConfidenceThreshold = 0.12;  // with less confidence, a frame may lose the target
-constexpr double kColourThreshold = 0.5;       // of the usual colour score
-constexpr double kAverageRate = 0.02;          // rate of running means
-constexpr float kKeptShare = 0.5;              // of the last filter
-constexpr double kAspectThreshold = 1.25;      // if a box's shape changes more, sizes start again
-constexpr double kElsewhereGain = 1.2;  // a lost target's peak must be so much higher elsewhere
+constexpr double kVisibleThreshold = -2;   // log odds; with lower ones, the target may be lost
+constexpr double kMinUsualPeak = 0.12;     // a filter that responds less does not see the target
+constexpr double kColourThreshold = 0.5;   // of the usual colour score
+constexpr double kAverageRate = 0.02;      // rate of running means
+constexpr float kKeptShare = 0.5;          // of the last filter
+constexpr double kAspectThreshold = 1.25;  // if a box's shape changes more, sizes start again
+constexpr double kElsewhereGain = 1.2;     // a lost target's peak must be so much higher elsewhere
 constexpr double kMinRelativeSize = 0.2, kMaxRelativeSize = 5,
                  kMinSize = 4;  // of the first size; pixels
 
@@ -143,10 +144,26 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Cen
   return { x0, y0, x1 - x0, y1 - y0 };
 }
 
-/// Decides from a frame's best match whether the target is lost. Returns how much to learn, 0 to 1.
-double CorrelationTracker::assess_match (const Match &match)
+/// Notes the evidence of a frame's best match, and what it adds to the record.
+void CorrelationTracker::note_evidence (const FrameTensors &frame, const Match &match)
 {
+  constexpr double kRecovery = 0.005, kEdge = 2;  // share a frame; pixels
   const double peak_ratio = match.peak / std::max (1e-6, usual_peak_);
+  evidence_ = { match.sharpness, peak_ratio, match.score / std::max (0.05, usual_score_) };
+  double &least = record_.least_peak_ratio;
+  least = age_ == 1 ? peak_ratio : std::min (peak_ratio, least + kRecovery * (peak_ratio - least));
+  record_.usual_score = usual_score_;
+  record_.age = age_;
+  record_.is_at_edge =
+      match.x - width () / 2 < kEdge || match.x + width () / 2 > frame.width () - kEdge
+      || match.y - height () / 2 < kEdge || match.y + height () / 2 > frame.height () - kEdge;
+}
+
+/// Decides from a frame's best match whether the target is lost. Returns how much to learn, 0 to 1.
+double CorrelationTracker::assess_match (const FrameTensors &frame, const Match &match)
+{
+  note_evidence (frame, match);
+  const double peak_ratio = evidence_.peak_ratio;
   const bool right = matches_colours (match);
   double rate =
       right ? std::clamp ((peak_ratio - kLearningThreshold) / (kFullLearning - kLearningThreshold),
@@ -154,14 +171,12 @@ double CorrelationTracker::assess_match (const Match &match)
             : 0;
   if (age_ == 1)
     rate = 1;
-  evidence_ = { match.sharpness, peak_ratio, match.score / std::max (0.05, usual_score_) };
   // a target that is never lost must learn its present appearance, whatever that is
   if (age_ == 1 || lost_after_ == 0)
     disappearance_.start (evidence_);
   else if (!is_lost_)
     disappearance_.note (evidence_);
-  n_unsure_frames_ =
-      match_confidence (evidence_) >= kConfidenceThreshold ? 0 : n_unsure_frames_ + 1;
+  n_unsure_frames_ = visible_log_odds (evidence_) >= kVisibleThreshold ? 0 : n_unsure_frames_ + 1;
   if (!is_lost_) {
     if (disappearance_.frames () > 0)
       rate = 0;
@@ -194,7 +209,7 @@ void CorrelationTracker::on_search_results (const FrameTensors &frame)
 {
   const FoundMatch found = { request_.matches.front (), request_.middles.front () };
   if (age_ == 1) {
-    usual_peak_ = found.match.peak;
+    usual_peak_ = std::max (double (found.match.peak), kMinUsualPeak);
     usual_score_ = found.match.score;
   }
   if (!is_lost_ || request_.candidates.empty ())
@@ -221,7 +236,7 @@ void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatch &found)
 {
   const Match &match = found.match;
-  rate_ = assess_match (match);
+  rate_ = assess_match (frame, match);
   if (!is_lost_ && match.peak >= kResponseThreshold * usual_peak_) {
     box_.x = std::clamp (match.x, 0.0, double (frame.width ()));
     box_.y = std::clamp (match.y, 0.0, double (frame.height ()));

@@ -74,8 +74,12 @@ public:
   double height () const { return box_.height * relative_size_; }
   bool is_lost () const { return is_lost_; }
   /// Returns the probability that the target's place is right (confidence.hpp); 0 if it is lost.
-  double confidence () const { return is_lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
+  double confidence () const
+  {
+    return is_lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_, record_);
+  }
   const Evidence &evidence () const { return evidence_; }
+  const TrackRecord &record () const { return record_; }
 
 private:
   struct FoundMatch {
@@ -88,7 +92,8 @@ private:
   CentreBox box () const { return { x (), y (), width (), height () }; }
   ModelRequest &enter_stage (Stage next);
   bool matches_colours (const Match &match) const;
-  double assess_match (const Match &match);
+  double assess_match (const FrameTensors &frame, const Match &match);
+  void note_evidence (const FrameTensors &frame, const Match &match);
   void on_search_results (const FrameTensors &frame);
   void on_candidate_results (const FrameTensors &frame);
   void apply_match (const FrameTensors &frame, const FoundMatch &found);
@@ -106,6 +111,7 @@ private:
   double aspect_ratio_ = 0;               // width / height of the box divided into cells
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
+  TrackRecord record_;
   unsigned n_unsure_frames_ = 0;  // frames in a row
   Disappearance disappearance_;
   bool is_lost_ = false;
