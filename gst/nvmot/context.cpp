@@ -4,7 +4,7 @@
 #include <set>
 
 #include <gst/integralhist/base/in_parallel.hpp>
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 
 #include "log.hpp"
 

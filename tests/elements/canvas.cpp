@@ -15,7 +15,7 @@
 
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/frame/video_formats.hpp>
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/video/video.h>
 
 #include "test.hpp"  // last: it has macros with names of the standard library

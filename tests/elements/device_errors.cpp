@@ -3,7 +3,7 @@
 // A device that is missing, or fails in mid-stream, is one error from one element, and nothing
 // hangs. With the CPU the devices are simulated.
 #if INTHIST_CUDA
-#include <gst/integralhist/cuda/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
 #endif
 
 #include "several_devices.hpp"

@@ -9,7 +9,7 @@
 #include <random>
 
 #if INTHIST_CUDA
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #endif
 
 #include "must.hpp"

@@ -10,7 +10,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 
 typedef struct _GstCudaContext GstCudaContext;  // from libgstcuda
 

@@ -8,7 +8,7 @@
 #include <gst/video/video.h>
 
 #include <gst/frame/video_formats.hpp>
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/engine/device_blender.hpp>
 
 namespace integralhist {

@@ -6,7 +6,7 @@
 
 #include <gst/video/gstvideopool.h>
 
-#include <gst/integralhist/cuda/pinned_memory.hpp>
+#include <gst/integralhist/cuda/memory/pinned_memory.hpp>
 
 namespace integralhist {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include <gst/integralhist/cuda/pinned_memory.hpp>
+#include <gst/integralhist/cuda/memory/pinned_memory.hpp>
 
 #include "allocation_offer.hpp"
 

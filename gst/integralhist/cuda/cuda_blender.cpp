@@ -8,12 +8,11 @@
 #include <numeric>
 #include <optional>
 
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/base/in_context.hpp>
+#include <gst/integralhist/cuda/memory/packing.hpp>
 #include <gst/integralhist/engine/device_blender.hpp>
-
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
-#include "in_context.hpp"
-#include "packing.hpp"
 
 namespace integralhist {
 namespace {

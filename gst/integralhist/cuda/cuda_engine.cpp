@@ -22,12 +22,12 @@
 
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/trace.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/memory/buffer_holds.hpp>
 #include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 
-#include "buffer_holds.hpp"
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
 #include "slots.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
-
-#include "cuda_context.hpp"
 
 namespace integralhist {
 

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include <gst/integralhist/base/in_parallel.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/memory/pinned_memory.hpp>
+#include <gst/integralhist/cuda/pictures/picture_upload.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
-
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
-#include "picture_upload.hpp"
-#include "pinned_memory.hpp"
 
 namespace integralhist {
 namespace {

@@ -9,10 +9,9 @@
 #include <memory>
 #include <span>
 
+#include <gst/integralhist/cuda/base/in_context.hpp>
+#include <gst/integralhist/cuda/memory/query_buffers.hpp>
 #include <gst/integralhist/engine/device_feature_image.hpp>
-
-#include "in_context.hpp"
-#include "query_buffers.hpp"
 
 namespace integralhist {
 

@@ -10,12 +10,12 @@
 
 #include <kernels/registry.hpp>
 
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/memory/buffer_holds.hpp>
 #include <gst/integralhist/memory/idle_list.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
 
-#include "buffer_holds.hpp"
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
 #include "cuda_feature_image.hpp"
 #include "cuda_tensor.hpp"
 

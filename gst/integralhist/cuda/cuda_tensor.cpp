@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
-
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
 
 namespace integralhist {
 

@@ -4,10 +4,9 @@
 // consumer asks for one, is pinned memory that the tensor keeps.
 #pragma once
 
+#include <gst/integralhist/cuda/memory/query_buffers.hpp>
 #include <gst/integralhist/engine/engine_tensor.hpp>
 #include <gst/integralhist/engine/options.hpp>
-
-#include "query_buffers.hpp"
 
 namespace integralhist {
 

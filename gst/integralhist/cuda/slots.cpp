@@ -5,8 +5,7 @@
 
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/trace.hpp>
-
-#include "cuda_event.hpp"
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
 
 namespace integralhist {
 

@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include <gst/integralhist/cuda/pictures/picture_cache.hpp>
 #include <gst/integralhist/engine/engine.hpp>
 #include <gst/integralhist/engine/part.hpp>
-
-#include "picture_cache.hpp"
 
 namespace integralhist {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <gst/integralhist/cuda/cuda_engine.hpp>
-#include <gst/integralhist/cuda/peer_upload.hpp>
-#include <gst/integralhist/cuda/pinned_memory.hpp>
+#include <gst/integralhist/cuda/memory/pinned_memory.hpp>
+#include <gst/integralhist/cuda/pictures/peer_upload.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include "shard_devices.hpp"

@@ -4,7 +4,7 @@
 #include <kernels/registry.hpp>
 
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/host/cpu_engine.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>

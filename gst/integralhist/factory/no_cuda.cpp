@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Stubs of the CUDA functions, for builds without CUDA: they report that there is no device.
-#include <gst/integralhist/cuda/pinned_memory.hpp>
+#include <gst/integralhist/cuda/memory/pinned_memory.hpp>
 #include <gst/integralhist/engine/device_blender.hpp>
 #include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>

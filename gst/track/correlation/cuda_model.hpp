@@ -9,7 +9,7 @@
 #include <kernels/correlation/device_model.hpp>
 #include <kernels/cuda/raii.hpp>
 
-#include <gst/integralhist/cuda/in_context.hpp>
+#include <gst/integralhist/cuda/base/in_context.hpp>
 
 #include "device_models.hpp"
 

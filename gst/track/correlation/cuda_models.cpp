@@ -10,9 +10,9 @@
 #include <mutex>
 #include <utility>
 
-#include <gst/integralhist/cuda/cuda_error.hpp>
-#include <gst/integralhist/cuda/cuda_event.hpp>
-#include <gst/integralhist/cuda/query_buffers.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/memory/query_buffers.hpp>
 
 #include <gst/track/base/log.hpp>
 

@@ -11,12 +11,11 @@
 #include <mutex>
 
 #include <gst/integralhist/base/thread.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+#include <gst/integralhist/cuda/base/in_context.hpp>
 #include <gst/integralhist/engine/buffer_hold.hpp>
 #include <gst/integralhist/memory/memory_returns.hpp>
-
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
-#include "in_context.hpp"
 
 namespace integralhist {
 

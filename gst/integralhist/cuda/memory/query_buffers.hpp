@@ -8,9 +8,8 @@
 
 #include <kernels/query.hpp>
 
+#include <gst/integralhist/cuda/base/in_context.hpp>
 #include <gst/integralhist/memory/idle_list.hpp>
-
-#include "in_context.hpp"
 
 namespace integralhist {
 

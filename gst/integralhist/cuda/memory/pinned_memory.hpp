@@ -3,9 +3,8 @@
 // Pinned host memory, which all GPUs read and write in place.
 #pragma once
 
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/memory/host_memory.hpp>
-
-#include "cuda_context.hpp"
 
 namespace integralhist {
 

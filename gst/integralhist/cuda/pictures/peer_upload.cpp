@@ -6,10 +6,10 @@
 #include <map>
 #include <mutex>
 
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/in_context.hpp>
 #include <gst/integralhist/memory/idle_list.hpp>
 
-#include "cuda_error.hpp"
-#include "in_context.hpp"
 #include "picture_upload.hpp"
 
 namespace integralhist {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/cuda_event.hpp>
+
 #include "packing.hpp"
 
 namespace integralhist {

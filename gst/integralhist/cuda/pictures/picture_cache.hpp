@@ -8,11 +8,10 @@
 #include <functional>
 #include <vector>
 
+#include <gst/integralhist/cuda/base/in_context.hpp>
 #include <gst/integralhist/engine/part.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
-
-#include "in_context.hpp"
 
 namespace integralhist {
 

@@ -7,9 +7,8 @@
 #include <cstring>
 
 #include <gst/integralhist/base/log.hpp>
-
-#include "cuda_error.hpp"
-#include "in_context.hpp"
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
+#include <gst/integralhist/cuda/base/in_context.hpp>
 
 namespace integralhist {
 namespace {

@@ -6,9 +6,8 @@
 // H200s get 64 MiB in 1.2 ms one by one, in 1.7 ms all at once, and from each other in 0.18 ms.
 #pragma once
 
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
-
-#include "cuda_context.hpp"
 
 namespace integralhist {
 

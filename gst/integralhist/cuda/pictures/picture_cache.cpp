@@ -2,8 +2,8 @@
 #include "picture_cache.hpp"
 
 #include <gst/integralhist/base/trace.hpp>
+#include <gst/integralhist/cuda/base/cuda_error.hpp>
 
-#include "cuda_error.hpp"
 #include "picture_upload.hpp"
 
 namespace integralhist {
