@@ -3,8 +3,8 @@
 // The formulas of correlation filters, in one source for both devices. The CPU loops over the
 // channels, and a GPU uses one lane for each channel. Both do the same operations in the same
 // order, and no operations are fused, so that tracks have the same bits everywhere. Two formulas
-// have a second implementation, with vectors of the CPU: the channels of a cell (channels.cpp), and
-// butterflies (fft.cpp).
+// have a second implementation, with vectors of the CPU: the channels of a cell and the
+// butterflies (cpu/channels.cpp, cpu/fft.cpp).
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
 // Two real channels, a pair, are transformed as one complex signal: first channel + i second.
 inline constexpr int kPairs = kChannels / 2;
 
-// Constants of the channels (channels.hpp)
+// Constants of the channels (cpu/channels.hpp)
 inline constexpr float kMaxShare = 0.2F;       // a larger share of a block's energy is clipped
 inline constexpr float kFlat = 1;              // gray levels, squared: less is noise, and no edge
 inline constexpr float kNeighbour = 0.3F;      // weight of a neighbouring cell in smoothing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The Fourier transform of the correlation filters, compared with its definition in double.
-#include <kernels/correlation/fft.hpp>
+#include <kernels/correlation/cpu/fft.hpp>
 
 #include <cmath>
 #include <complex>

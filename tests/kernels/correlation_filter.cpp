@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The correlation filter, compared with its definition, worked out pixel by pixel in double.
-#include <kernels/correlation/filter.hpp>
+#include <kernels/correlation/cpu/filter.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -12,7 +12,7 @@
 
 #include <kernels/cells.hpp>
 #include <kernels/correlation/cell_grid.hpp>
-#include <kernels/correlation/channels.hpp>
+#include <kernels/correlation/cpu/channels.hpp>
 
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <kernels/correlation/device_model.hpp>
+#include <kernels/correlation/cuda/device_model.hpp>
 #include <kernels/cuda/raii.hpp>
 
 #include <gst/integralhist/cuda/base/in_context.hpp>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <kernels/correlation/filter.hpp>
+#include <kernels/correlation/cpu/filter.hpp>
 
 #include "cells.hpp"
 #include "colour.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <kernels/correlation/fft.hpp>
+#include <kernels/correlation/cpu/fft.hpp>
 #include <kernels/correlation/sizes.hpp>
 
 #include "cells.hpp"

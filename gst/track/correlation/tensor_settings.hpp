@@ -3,7 +3,7 @@
 // The three tensors that the correlation tracker needs, with the settings that compute them.
 #pragma once
 
-#include <kernels/correlation/channels.hpp>
+#include <kernels/correlation/cpu/channels.hpp>
 
 #include <gst/integralhist/api/histogram.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows a target by a correlation filter on cells of gradients (kernels/correlation/filter.hpp),
+// Follows a target by a correlation filter on cells of gradients (kernels/correlation),
 // by its colours (colour.hpp), and by a filter of its size (size_filter.hpp). All three query
 // integral histograms, with the same effort for a large target as for a small one.
 //

@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <numbers>
 
-#include "formulas.hpp"
+#include "../formulas.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "channels.cpp"
+#define HWY_TARGET_INCLUDE "cpu/channels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

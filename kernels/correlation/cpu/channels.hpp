@@ -10,7 +10,7 @@
 #include <array>
 #include <vector>
 
-#include "formulas.hpp"
+#include "../formulas.hpp"
 
 namespace inthist::correlation {
 

@@ -5,13 +5,13 @@
 // gets one job for each target. Jobs, and all that their pointers point to, are in device memory.
 #pragma once
 
-#include "../cells.hpp"
-#include "../inthist.hpp"
-#include "cell_grid.hpp"
-#include "colours.hpp"
-#include "formulas.hpp"
-#include "match.hpp"
-#include "sizes.hpp"
+#include "../../cells.hpp"
+#include "../../inthist.hpp"
+#include "../cell_grid.hpp"
+#include "../colours.hpp"
+#include "../formulas.hpp"
+#include "../match.hpp"
+#include "../sizes.hpp"
 
 namespace inthist::correlation::cuda {
 
@@ -121,7 +121,7 @@ struct FrameSearchJob {
 struct ExampleJob {
   ModelMemory *model;
   SquareCells square;
-  const double *phase_factors;  // shift the example by phase factors (filter.hpp); or null
+  const double *phase_factors;  // shift the example by phase factors (cpu/filter.hpp); or null
   // FilterBox::wanted and FilterBox::inside if a filter starts with this example; otherwise null
   const float *wanted, *inside;
   float kept_share;  // share of the weights before

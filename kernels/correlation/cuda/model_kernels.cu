@@ -7,8 +7,8 @@
 
 #include <cuda_runtime.h>
 
-#include "../cuda/device/hardware/bytes.cuh"
-#include "colours.hpp"
+#include "../../cuda/device/hardware/bytes.cuh"
+#include "../colours.hpp"
 #include "device_model.hpp"
 #include "fft.cuh"
 

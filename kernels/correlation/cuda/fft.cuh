@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Fourier transforms in the registers of a thread, with Stockham's passes in the order of fft.hpp.
+// Fourier transforms in the registers of a thread: Stockham's passes, in the order of cpu/fft.hpp.
 #pragma once
 
 #include "device_model.hpp"

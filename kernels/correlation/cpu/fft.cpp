@@ -14,7 +14,7 @@
 // arm64, but NEON.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "fft.cpp"
+#define HWY_TARGET_INCLUDE "cpu/fft.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters that learn on a GPU (device_model.hpp), by the rounds of ADMM in filter.hpp.
+// Correlation filters that learn on a GPU (device_model.hpp), by ADMM as in cpu/filter.hpp.
 #include "filter_block.cuh"
 
 namespace inthist::correlation::cuda {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "filter.cpp"
+#define HWY_TARGET_INCLUDE "cpu/filter.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
