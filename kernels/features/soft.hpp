@@ -4,7 +4,7 @@
 #pragma once
 
 #include "../binning.hpp"
-#include "features.hpp"
+#include "with_feature.hpp"
 
 namespace inthist {
 
