@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The C API of a histogram: its properties, its shards, the answers for rectangles, and its memory.
+// The C API of a histogram: its properties, its shards, and its elements in host memory.
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 
 #include "c_api.hpp"
 #include "histogram.hpp"
+
+using namespace integralhist;
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 
@@ -37,7 +39,7 @@ GType gst_integral_histogram_counter_get_type (void)
       "columns and rows)",
       "u8-tiled" },
   };
-  return integralhist::enum_type<values> ("GstIntegralHistogramCounter");
+  return enum_type<values> ("GstIntegralHistogramCounter");
 }
 
 namespace {
@@ -90,7 +92,7 @@ GType gst_integral_histogram_feature_get_type (void)
       all[i] = { gint (i), inthist::kFeatures[i].blurb, inthist::kFeatures[i].nick };
     return all;
   }();
-  return integralhist::enum_type<values> ("GstIntegralHistogramFeature");
+  return enum_type<values> ("GstIntegralHistogramFeature");
 }
 
 GType gst_integral_histogram_weight_get_type (void)
@@ -100,7 +102,7 @@ GType gst_integral_histogram_weight_get_type (void)
     { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT,
       "Length of luma's gradient, in eighths of a gray level", "gradient" },
   };
-  return integralhist::enum_type<values> ("GstIntegralHistogramWeight");
+  return enum_type<values> ("GstIntegralHistogramWeight");
 }
 
 GType gst_integral_histogram_content_get_type (void)
@@ -111,93 +113,19 @@ GType gst_integral_histogram_content_get_type (void)
       "Sums of values and of their squares: summed-area tables", "sums" },
     { GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS, "Weights of each bin's pixels", "weights" },
   };
-  return integralhist::enum_type<values> ("GstIntegralHistogramContent");
+  return enum_type<values> ("GstIntegralHistogramContent");
 }
 
-namespace integralhist {
+namespace {
 
-using inthist::QueryKind;
-
-/// Computes the count (guint32) or the sum (guint64) of each rectangle in each plane of a tensor.
-template <class Answer>
-static Expected<> ask_sums (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
-                            Answer *answers)
-{
-  if (n == 0)
-    return {};
-  const inthist::Windows windows = TRY (windows_of (rectangles, n));
-  const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
-  if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
-    const Query query = { .kind = sums_wanted ? QueryKind::sums : QueryKind::counts,
-                          .windows = windows,
-                          .answers = answers };
-    return tensor.ask ({ &query, 1 });
-  }
-  const gsize n_sums = gsize (n) * tensor.shape.bins;
-  g_autofree guint64 *sums = TRY (answers_for<guint64> (n_sums));
-  const Query query = { .kind = QueryKind::sums, .windows = windows, .answers = sums };
-  TRY (tensor.ask ({ &query, 1 }));
-  for (gsize i = 0; i < n_sums; i++) {
-    if (sums[i] > G_MAXUINT32)
-      return error (Error::Kind::overflow, "the sum ", sums[i],
-                    " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
-                    "gst_integral_histogram_regions_sums");
-    answers[i] = Answer (sums[i]);
-  }
-  return {};
-}
-
-/// ask_sums () and, below, ask_sums_as_bytes () with a GError, for functions of the C API.
-template <class Answer>
-static gboolean add_up (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
-                        guint n, Answer *answers, GError **error)
-{
-  g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return to_c (ask_sums (*histogram->tensor, rectangles, n, answers), error);
-}
-
-template <class Answer>
-static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
-                           gsize *n_answers, GError **error)
-{
-  g_return_val_if_fail (histogram, nullptr);
-  const gsize planes = histogram->tensor->shape.bins;
-  g_autofree Answer *answers = g_new (Answer, planes);
-  const bool answered = add_up (histogram, &rectangle, 1, answers, error);
-  store (n_answers, answered ? planes : 0);
-  return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
-}
-
-template <class Answer>
-static Expected<GBytes *> ask_sums_as_bytes (Tensor &tensor, const gint *values, gsize n_values)
-{
-  if (n_values % 4 != 0)
-    return error (Error::Kind::bad_question, n_values,
-                  " numbers are not a list of rectangles: pass x, y, width, height of each");
-  static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
-  const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
-  g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
-  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // ask_sums () refuses so many
-  TRY (ask_sums (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
-  return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
-}
-
-template <class Answer>
-static GBytes *add_up_bytes (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
-                             GError **error)
-{
-  g_return_val_if_fail (histogram, nullptr);
-  return to_c (ask_sums_as_bytes<Answer> (*histogram->tensor, values, n_values), error);
-}
-
-static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
+bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
 {
   return bin < guint (shape.bins) && x >= -1 && x < shape.width && y >= -1 && y < shape.height;
 }
 
 /// Reads the element H[bin][y][x] of an integral histogram from the bytes that Tensor::host ()
 /// returns. x and y may be -1, where H is 0, but must otherwise lie in the frame.
-static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
+guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
 {
   if (x < 0 || y < 0)
     return 0;
@@ -205,8 +133,7 @@ static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, g
       .with_planes ([&] (const auto &plane) -> guint32 { return plane (int (bin)) (y, x); });
 }
 
-static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, guint bin, gint x,
-                                     gint y)
+Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, guint bin, gint x, gint y)
 {
   const inthist::Shape &shape = tensor.shape;
   if (!has_place (shape, bin, x, y))
@@ -226,15 +153,7 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
   return element;
 }
 
-static Expected<> add_reader (Tensor &tensor, inthist::Stream stream)
-{
-  if (DeviceTensor *const device = TRY (tensor.device_tensor ()))
-    return device->add_reader (stream);
-  return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
-                                     "a reference for as long as it is read");
-}
-
-}  // namespace integralhist
+}  // namespace
 
 #define GETTER(...) C_GETTER (GstIntegralHistogram, histogram, __VA_ARGS__)
 
@@ -296,9 +215,9 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
                                              guint *row_step, guint *column_step)
 {
   g_return_val_if_fail (histogram, FALSE);
-  integralhist::store (offset, 0);
-  integralhist::store (row_step, 0);
-  integralhist::store (column_step, 0);
+  store (offset, 0);
+  store (row_step, 0);
+  store (column_step, 0);
   return FALSE;
 }
 
@@ -309,10 +228,10 @@ gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guin
   const inthist::Shape &shape = histogram->tensor->shape;
   const bool has = shape.counter == inthist::Type::u8_tiled;
   const inthist::Tiles tiles = has ? inthist::tiles_of (shape) : inthist::Tiles ();
-  integralhist::store (columns, tiles.columns);
-  integralhist::store (rows, tiles.rows);
-  integralhist::store (tile_bytes, has ? tiles.bytes () : 0);
-  integralhist::store (wide, tiles.wide);
+  store (columns, tiles.columns);
+  store (rows, tiles.rows);
+  store (tile_bytes, has ? tiles.bytes () : 0);
+  store (wide, tiles.wide);
   return has;
 }
 
@@ -330,7 +249,7 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
                                                         guint index, guint *first_bin)
 {
   g_return_val_if_fail (histogram, nullptr);
-  integralhist::store (first_bin, 0);
+  store (first_bin, 0);
   const auto shards = histogram->tensor->shards ();
   if (!shards)
     return nullptr;
@@ -338,11 +257,10 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
     return gst_integral_histogram_ref (histogram);
   if (index >= shards->size ())
     return nullptr;
-  const integralhist::Shard &shard = (*shards)[index];
-  integralhist::store (first_bin, guint (shard.first_bin));
-  GstIntegralHistogram *const made = integralhist::new_histogram (
-      std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
-      histogram->spec);
+  const Shard &shard = (*shards)[index];
+  store (first_bin, guint (shard.first_bin));
+  GstIntegralHistogram *const made = new_histogram (
+      std::shared_ptr<Tensor> (histogram->tensor, shard.tensor.get ()), histogram->spec);
   made->range = { histogram->range.first_bin + shard.first_bin, shard.tensor->shape.bins,
                   histogram->range.all_bins };
   return made;
@@ -352,77 +270,13 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
                                       GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return integralhist::to_c (histogram->tensor->wait (timeout), error);
-}
-
-gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
-                                            GError **error)
-{
-  g_return_val_if_fail (histogram, FALSE);
-  return integralhist::to_c (
-      integralhist::add_reader (*histogram->tensor, static_cast<inthist::Stream> (stream)), error);
-}
-
-gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
-                                         const GstVideoRectangle *rectangles, guint n,
-                                         guint32 *counts, GError **error)
-{
-  return integralhist::add_up (histogram, rectangles, n, counts, error);
-}
-
-gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
-                                        gint height, guint32 *counts, GError **error)
-{
-  const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::add_up (histogram, &rectangle, 1, counts, error);
-}
-
-gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
-                                              const GstVideoRectangle *rectangles, guint n,
-                                              guint64 *sums, GError **error)
-{
-  return integralhist::add_up (histogram, rectangles, n, sums, error);
-}
-
-gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
-                                             gint width, gint height, guint64 *sums, GError **error)
-{
-  const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::add_up (histogram, &rectangle, 1, sums, error);
-}
-
-guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
-                                              gint width, gint height, gsize *n_counts,
-                                              GError **error)
-{
-  return integralhist::add_up_one<guint32> (histogram, { x, y, width, height }, n_counts, error);
-}
-
-GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
-                                              const gint *rectangles, gsize n_values,
-                                              GError **error)
-{
-  return integralhist::add_up_bytes<guint32> (histogram, rectangles, n_values, error);
-}
-
-guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
-                                                   gint width, gint height, gsize *n_sums,
-                                                   GError **error)
-{
-  return integralhist::add_up_one<guint64> (histogram, { x, y, width, height }, n_sums, error);
-}
-
-GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
-                                                   const gint *rectangles, gsize n_values,
-                                                   GError **error)
-{
-  return integralhist::add_up_bytes<guint64> (histogram, rectangles, n_values, error);
+  return to_c (histogram->tensor->wait (timeout), error);
 }
 
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  const auto data = integralhist::to_c (histogram->tensor->host (), error);
+  const auto data = to_c (histogram->tensor->host (), error);
   if (!data)
     return nullptr;
   const gsize bytes = histogram->tensor->bytes ();
@@ -436,24 +290,13 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
 guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gconstpointer tensor,
                                             guint bin, gint x, gint y)
 {
-  g_return_val_if_fail (
-      histogram && tensor && integralhist::has_place (histogram->tensor->shape, bin, x, y), 0);
-  return integralhist::element_of (*histogram->tensor, tensor, bin, x, y);
+  g_return_val_if_fail (histogram && tensor && has_place (histogram->tensor->shape, bin, x, y), 0);
+  return element_of (*histogram->tensor, tensor, bin, x, y);
 }
 
 guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, GstBuffer *buffer,
                                               guint bin, gint x, gint y, GError **error)
 {
   g_return_val_if_fail (histogram && buffer, 0);
-  return integralhist::to_c (integralhist::element_in (*histogram->tensor, buffer, bin, x, y),
-                             error);
+  return to_c (element_in (*histogram->tensor, buffer, bin, x, y), error);
 }
-
-GETTER (guint64, gst_integral_histogram_get_device_pointer, 0,
-        cuda_view_of (*histogram->tensor).pointer)
-GETTER (gpointer, gst_integral_histogram_get_cuda_event, nullptr,
-        cuda_view_of (*histogram->tensor).event)
-GETTER (gpointer, gst_integral_histogram_get_cuda_context, nullptr,
-        cuda_view_of (*histogram->tensor).context)
-
-GETTER (gint, gst_integral_histogram_get_cuda_device, -1, cuda_view_of (*histogram->tensor).device)
