@@ -87,7 +87,7 @@ public:
     return slots_.is_next_free () && !pool_->is_exhausted ();
   }
 
-  void expect (const PartFrame &frame) override
+  void fetch (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
     if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))

@@ -22,8 +22,8 @@ public:
   /// come from the top down. If this thread is cancelled, the error is `flushing`.
   virtual Expected<std::shared_ptr<EngineTensor>>
   submit_part (const PartFrame &frame, const Part &part, std::byte *host) = 0;
-  /// Announces a frame whose parts come next, so that the engine can start to upload its pixels.
-  virtual void expect (const PartFrame &) {}
+  /// Lets the engine start to fetch the pixels of a frame whose parts come next.
+  virtual void fetch (const PartFrame &) {}
   virtual bool has_fetched (const PartFrame &) { return true; }
   virtual bool is_free () = 0;
 };

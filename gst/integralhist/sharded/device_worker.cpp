@@ -21,32 +21,28 @@ Expected<> DeviceWorker::start ()
   return {};
 }
 
-/// The loop of a device's thread: starts the next task (a group of a frame's bins) when the device
-/// is free, and ends parts of frames that are done.
+/// The loop of a device's thread. A step is the first of these that is possible: start the next
+/// task, fetch the next frame, end a part that is done, or wait. All work is done without the lock,
+/// so that other threads can queue tasks.
 void DeviceWorker::work ()
 {
   auto lock = queue_.lock ();
+  const auto unlocked = [&lock] (auto &&step) {
+    lock.unlock ();
+    step ();
+    lock.lock ();
+  };
   for (;;) {
-    if (fetching_ && engine_->has_fetched (fetching_->frame)) {
-      lock.unlock ();
-      queue_.end_use (*std::exchange (fetching_, nullptr));
-      lock.lock ();
-    }
+    if (fetching_ && engine_->has_fetched (fetching_->frame))
+      unlocked ([this] { queue_.end_use (*std::exchange (fetching_, nullptr)); });
     const bool may_take = running_.size () < kPartsAtOnce;
     if (!queue_.is_empty (lock) && may_take && engine_->is_free ()) {
       const Task task = queue_.take (lock);
-      lock.unlock ();
-      start_parts (task);
-      lock.lock ();
+      unlocked ([&] { start_parts (task); });
     } else if (take_next_to_fetch (lock)) {
-      lock.unlock ();
-      engine_->expect (fetching_->frame);
-      lock.lock ();
+      unlocked ([this] { engine_->fetch (fetching_->frame); });
     } else if (!running_.empty ()) {
-      // Waits for the device without the lock, so that other threads can queue tasks.
-      lock.unlock ();
-      end_oldest (may_take ? 0 : kLastPart);
-      lock.lock ();
+      unlocked ([&] { end_oldest (may_take ? 0 : kLastPart); });
       if (may_take && !running_.empty ())
         queue_.wait_for (lock, kPartPoll);
     } else if (!queue_.is_empty (lock) || fetching_) {
@@ -59,17 +55,16 @@ void DeviceWorker::work ()
   }
 }
 
-/// Takes the queue's next frame, whose pixels the device should upload early, and stores it in
+/// Takes the queue's next frame, whose pixels the device should fetch early, and stores it in
 /// fetching_. Returns false if no frame is new, or if frames have strips.
 bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
 {
   if (partition_.strips > 1 || fetching_)
     return false;
-  fetching_ = queue_.take_next_to_fetch (lock, announced_);
-  if (!fetching_)
-    return false;
-  announced_ = fetching_->frame.number;
-  return true;
+  fetching_ = queue_.take_next_to_fetch (lock, last_fetched_);
+  if (fetching_)
+    last_fetched_ = fetching_->frame.number;
+  return fetching_ != nullptr;
 }
 
 void DeviceWorker::start_parts (const Task &task)

@@ -60,8 +60,8 @@ private:
   // Only the device's thread uses the members below.
   int n_started_ = 0;
   std::list<RunningPart> running_;
-  guint64 announced_ = 0;                   // the number of the last frame announced to the device
-  std::shared_ptr<PendingFrame> fetching_;  // the announced frame, until its pixels have arrived
+  guint64 last_fetched_ = 0;                // number of the last frame that was fetched early
+  std::shared_ptr<PendingFrame> fetching_;  // that frame, until its pixels have arrived
 
   Thread thread_;
 };

@@ -112,16 +112,16 @@ Task FrameQueue::take (const Lock &)
   return task;
 }
 
-std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guint64 announced)
+std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guint64 last_fetched)
 {
   if (tasks_.empty ())
     return nullptr;
   const guint64 first = tasks_.front ().pending->frame.number;
   const auto next = std::ranges::find_if (
-      tasks_, [&] (const Task &task) { return task.pending->frame.number > announced; });
+      tasks_, [&] (const Task &task) { return task.pending->frame.number > last_fetched; });
   if (next == tasks_.end () || next->pending->frame.number > first + 1)
     return nullptr;
-  next->pending->users++;  // the uploading device is a user of the frame until the upload is done
+  next->pending->users++;
   return next->pending;
 }
 

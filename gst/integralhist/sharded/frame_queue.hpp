@@ -21,14 +21,14 @@
 
 namespace integralhist {
 
-/// A frame in flight, whose pixels a device reads or will read.
+/// A frame in flight: some of its tasks are not done, so devices still read its pixels.
 struct PendingFrame {
   PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
   HostMemory staging;              // a copy of the pixels, if they lay in unpinned memory
   BufferHold hold;                 // keeps the GstBuffer with the pixels
   std::shared_ptr<void> uploaded;  // owns the pixels on the device that uploaded them for all
-  int users = 0;                   // number of unfinished tasks and uploading devices
+  int users = 0;  // number of unfinished tasks and of devices that fetch the pixels
 };
 
 /// A task, the unit of work for a device: a group of consecutive bins of a frame.
@@ -122,13 +122,13 @@ public:
   void wait (Lock &lock) { changed_.wait (lock); }
   void wait_for (Lock &lock, std::chrono::microseconds time) { changed_.wait_for (lock, time); }
   Task take (const Lock &);
-  /// Returns the frame of the next task or the one after it, if its number is above `announced`, or
-  /// null. The caller uploads the pixels, as a user of the frame until end_use ().
-  std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 announced);
+  /// Returns the frame of the next task or the one after it, if its number is above `last_fetched`,
+  /// or null. The caller fetches the pixels, as a user of the frame until end_use ().
+  std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 last_fetched);
 
   // A device's thread calls the functions below without the lock of the queue.
 
-  /// Notes that a user of a frame is done: a task is done or dropped, or a device has uploaded the
+  /// Notes that a user of a frame is done: a task is done or dropped, or a device has fetched the
   /// pixels. A frame without users is finished.
   void end_use (PendingFrame &pending);
   /// Drops all tasks because `task` has failed. Only the first failure of an engine counts.

@@ -53,14 +53,7 @@ public:
     if (!partition_.resident)  // the CPU then joins the parts of tensors and answers queries
       TRY (check_threads ());
 
-    Options of_parts = options;
-    of_parts.async_depth = kPartsAtOnce;
-    if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // parts are copied to a HostDestination instead
-    of_parts.waits_for_tensors = true;     // until earlier parts are done
-    of_parts.on_long_wait = nullptr;
-    of_parts.on_failure = nullptr;
-    of_parts.tuning_time = 0;  // use the built-in strategy, whose memory was counted
+    Options of_parts = part_options (options);
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
       auto engine =
@@ -155,6 +148,19 @@ public:
   }
 
 private:
+  /// Returns the options of the engines that compute parts of frames, one for each device.
+  static Options part_options (Options options)
+  {
+    options.async_depth = kPartsAtOnce;
+    if (options.download == Download::eager)
+      options.download = Download::lazy;  // parts are copied to a HostDestination instead
+    options.waits_for_tensors = true;     // until earlier parts are done
+    options.on_long_wait = nullptr;
+    options.on_failure = nullptr;
+    options.tuning_time = 0;  // use the built-in strategy, whose memory was counted
+    return options;
+  }
+
   /// Returns whether each picture is uploaded to one device, from which the other devices copy it.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 

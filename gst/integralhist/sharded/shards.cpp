@@ -9,7 +9,6 @@
 #include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
-
 namespace {
 
 Expected<HostMemory> allocate_bytes (std::size_t n)
