@@ -247,18 +247,23 @@ private:
                                                         .binning = &binning,
                                                         .workspace_kept = kept })));
     slot.workspace_shape = tensor.shape;
-    if (part.rows < shape_.height) {
-      // A strip of rows waits for the strip above, even if the two have different streams.
-      if (last_slot_)
-        TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
-      if (part.first_row == 0)
-        TRY (check (cudaMemsetAsync (above_->get (), 0, memory_.above, stream)));
-      TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
-                                            reinterpret_cast<std::uint32_t *> (above_->get ()),
-                                            stream)));
-    }
+    if (part.rows < shape_.height)
+      TRY (add_strip_above (part, tensor, stream));
     TRY (tensor.set_computed (stream));
     return check (cudaEventRecord (slot.computed.get (), stream));
+  }
+
+  /// Completes a strip of rows with the counts above it. Waits for the strip above, even if the two
+  /// have different streams.
+  CudaExpected<> add_strip_above (const Part &part, CudaTensor &tensor, cudaStream_t stream)
+  {
+    if (last_slot_)
+      TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
+    if (part.first_row == 0)
+      TRY (check (cudaMemsetAsync (above_->get (), 0, memory_.above, stream)));
+    return check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
+                                            reinterpret_cast<std::uint32_t *> (above_->get ()),
+                                            stream));
   }
 
   /// Enqueues the download of a tensor to the destination `to`, or else to the tensor's host copy.

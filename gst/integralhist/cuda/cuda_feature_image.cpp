@@ -27,8 +27,8 @@ CudaExpected<> upload_inputs (const QueryBuffers &buffers, std::size_t bytes)
                                  cudaMemcpyHostToDevice, buffers.stream.get ()));
 }
 
-/// Copies `bytes` bytes of answers from the GPU to the host, and waits for the copy.
-Expected<> fetch (QueryBuffers &buffers, std::size_t bytes)
+/// Copies `bytes` bytes of answers from the GPU to pinned memory, and waits for the copy.
+Expected<> download_answers (QueryBuffers &buffers, std::size_t bytes)
 {
   cudaStream_t stream = buffers.stream.get ();
   TRY (check (cudaMemcpyAsync (buffers.host_answers.get (), buffers.answers.get (), bytes,
@@ -127,7 +127,7 @@ Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
     const CellGrids grids = stage (queries, sizes, *buffers);
     TRY (upload_inputs (*buffers, sizes.bytes));
     TRY (add_up_cells_on (buffers->stream.get (), grids));
-    return fetch (*buffers, bytes);
+    return download_answers (*buffers, bytes);
   }));
   return copy (queries, buffers->host_answers.get ());
 }
@@ -144,7 +144,7 @@ Expected<> CudaFeatureImage::count (std::span<const Region> windows, guint32 *co
     TRY (count_on (buffers->stream.get (),
                    reinterpret_cast<const Region *> (buffers->inputs.get ()), int (windows.size ()),
                    reinterpret_cast<guint32 *> (buffers->answers.get ())));
-    return fetch (*buffers, bytes);
+    return download_answers (*buffers, bytes);
   }));
   std::memcpy (counts, buffers->host_answers.get (), bytes);
   return {};

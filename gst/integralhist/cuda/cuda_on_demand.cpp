@@ -207,7 +207,7 @@ public:
   {
     for (const Query &query : queries)
       if (!is_prepared_ || !TRY (count_windows (*image_, shape, query)))
-        TRY (ask_region_tensor (*TRY (region_tensor_for (query)), query));
+        TRY (ask_region_tensor (*TRY (cheapest_tensor (query)), query));
     return {};
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
@@ -218,7 +218,7 @@ public:
   Expected<> ask_on (Stream stream, std::span<const Query> queries) override
   {
     for (const Query &query : queries)
-      TRY (ask_region_tensor (*TRY (region_tensor_for (query)), query, stream));
+      TRY (ask_region_tensor (*TRY (cheapest_tensor (query)), query, stream));
     return {};
   }
   Expected<const void *> host () override { return TRY (whole ())->host (); }
@@ -234,7 +234,8 @@ private:
     shared_->value_bytes += image_->bytes ();
   }
 
-  Expected<std::shared_ptr<const RegionTensor>> region_tensor_for (const Query &query)
+  /// Returns the tensor from which a query is answered cheapest, and computes it if necessary.
+  Expected<std::shared_ptr<const RegionTensor>> cheapest_tensor (const Query &query)
   {
     const auto lock = TRY (mutex_.lock ());
     return region_tensor_of (optimizer_.choose_tensor (query).value_or (optimizer_.frame ()));

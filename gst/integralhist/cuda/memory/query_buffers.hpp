@@ -88,7 +88,7 @@ private:
   {
     return reinterpret_cast<std::uintptr_t> (best) % sizeof (*best) != 0;
   }
-  // Three steps of create (). Both functions of the first return the bytes of the answers' buffer.
+  // The steps of create () are to plan, to reserve and to put. A plan returns the answers' bytes.
   std::size_t plan_answers (const Shape &shape);
   std::size_t plan_bests ();
   Expected<> reserve (QueryBufferPool &pool, std::size_t output_bytes);
