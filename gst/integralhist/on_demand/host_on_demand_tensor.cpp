@@ -111,20 +111,18 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
-  if (TRY (ask_device (
-          [&] (DeviceFeatureImage &image) { return count_windows (image, shape, query); })))
+  const auto count = [&] (DeviceFeatureImage &image) {
+    return count_windows (image, shape, query);
+  };
+  if (TRY (ask_device (count)))
     return {};
   auto lock = TRY (mutex_.lock ());
   const std::optional<Region> region = optimizer_.choose_tensor (query);
   if (!region)  // counting the pixels costs less than a tensor
     return answer_from_pixels (std::move (lock), query);
   lock.unlock ();
-  if (is_whole (*region)
-      && TRY (ask_whole (
-          [&] (Tensor &tensor) {
-            return tensor.ask ({ &query, 1 });
-          },
-          kFailed)))
+  const auto ask = [&query] (Tensor &tensor) { return tensor.ask ({ &query, 1 }); };
+  if (is_whole (*region) && TRY (ask_whole (ask, kFailed)))
     return {};
   lock = TRY (mutex_.lock ());
   const auto region_tensor = region_tensor_of (*region);
@@ -148,12 +146,13 @@ Expected<> HostOnDemandTensor::answer_from_pixels (CancellableMutex::Lock lock, 
 
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
-  if (TRY (ask_device ([&] (DeviceFeatureImage &image) -> Expected<bool> {
-        if (!image.takes (queries))
-          return false;
-        TRY (image.add_up_cells (queries));
-        return true;
-      })))
+  const auto add_up = [&] (DeviceFeatureImage &image) -> Expected<bool> {
+    if (!image.takes (queries))
+      return false;
+    TRY (image.add_up_cells (queries));
+    return true;
+  };
+  if (TRY (ask_device (add_up)))
     return {};
   auto lock = TRY (mutex_.lock ());
   if (optimizer_.choose_counting (queries))
@@ -285,12 +284,11 @@ Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::
 Expected<const void *> HostOnDemandTensor::host ()
 {
   const void *data = nullptr;
-  if (TRY (ask_whole (
-          [&] (Tensor &tensor) -> Expected<> {
-            data = TRY (tensor.host ());
-            return {};
-          },
-          kFailed)))
+  const auto ask = [&data] (Tensor &tensor) -> Expected<> {
+    data = TRY (tensor.host ());
+    return {};
+  };
+  if (TRY (ask_whole (ask, kFailed)))
     return data;
   const auto lock = TRY (mutex_.lock ());
   return TRY (region_tensor_of (optimizer_.frame ()))->tensor->host ();
@@ -299,12 +297,11 @@ Expected<const void *> HostOnDemandTensor::host ()
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
   std::span<const Shard> all;  // no shards if the tensor is in one piece
-  TRY (ask_whole (
-      [&] (Tensor &tensor) -> Expected<> {
-        all = TRY (tensor.shards ());
-        return {};
-      },
-      {}));
+  const auto ask = [&all] (Tensor &tensor) -> Expected<> {
+    all = TRY (tensor.shards ());
+    return {};
+  };
+  TRY (ask_whole (ask, {}));
   return all;
 }
 

@@ -160,9 +160,7 @@ private:
   // How many frames in a row change the mode: kFramesToEager with queries for the whole frame begin
   // computing at once, kFramesToOnDemand with other queries end it, and kFramesToFree also free the
   // eager engine, which takes long to make again. Estimates.
-  static constexpr unsigned kFramesToEager = 4;
-  static constexpr unsigned kFramesToOnDemand = 8;
-  static constexpr unsigned kFramesToFree = 256;
+  static constexpr unsigned kFramesToEager = 4, kFramesToOnDemand = 8, kFramesToFree = 256;
 
   Expected<SubmittedFrame> submit_eagerly (const Frame &frame)
   {
