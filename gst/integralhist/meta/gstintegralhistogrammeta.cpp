@@ -10,9 +10,7 @@
 
 #include "placed.hpp"
 
-using integralhist::find_meta;
-using integralhist::FrameGeometry;
-using integralhist::Placement;
+using namespace integralhist;
 
 namespace {
 
@@ -50,21 +48,21 @@ bool share_memory (GstBuffer *a, GstBuffer *b)
 
 gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
-  if (!cast (meta)->histogram)
+  GstIntegralHistogram *const histogram = cast (meta)->histogram;
+  if (!histogram)
     return FALSE;  // a meta that other code added has no histogram
-  auto placed = integralhist::transformed (
-      placement_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
-      int (gst_integral_histogram_get_height (cast (meta)->histogram)), type, data);
+  const auto placed =
+      transformed (placement_of (cast (meta)), int (gst_integral_histogram_get_width (histogram)),
+                   int (gst_integral_histogram_get_height (histogram)), type, data);
   if (!placed) {
     if (!placed.error ().empty ())
       GST_INFO ("dropping the integral histogram: %s", placed.error ().c_str ());
     return FALSE;
   }
-  if (auto &flags = *integralhist::tensor_of (cast (meta)->histogram).flags;
+  if (auto &flags = *tensor_of (histogram).flags;
       GST_META_TRANSFORM_IS_COPY (type) && flags.buffer_held && share_memory (target, buffer))
     flags.buffer_copied = true;
-  GstIntegralHistogramMeta *copy =
-      gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
+  GstIntegralHistogramMeta *copy = gst_buffer_add_integral_histogram_meta (target, histogram);
   copy->width = placed->width;
   copy->height = placed->height;
   if (placed->geometry)
@@ -81,11 +79,6 @@ FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta)
   return placement_of (meta).geometry_of (
       int (gst_integral_histogram_get_width (meta->histogram)),
       int (gst_integral_histogram_get_height (meta->histogram)));
-}
-
-bool shows_all (const GstIntegralHistogramMeta *meta)
-{
-  return !meta->geometry;
 }
 
 }  // namespace integralhist
@@ -165,7 +158,7 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
                                              GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
+  const GstVideoRectangle r = geometry_of (meta).in_original (x, y, width, height);
   return gst_integral_histogram_query_region (meta->histogram, r.x, r.y, r.w, r.h, n_counts, error);
 }
 
@@ -174,7 +167,7 @@ guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta
                                                   GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
+  const GstVideoRectangle r = geometry_of (meta).in_original (x, y, width, height);
   return gst_integral_histogram_query_region_sums (meta->histogram, r.x, r.y, r.w, r.h, n_sums,
                                                    error);
 }
@@ -185,10 +178,10 @@ gboolean gst_integral_histogram_meta_get_original (GstIntegralHistogramMeta *met
                                                    gint *original_height)
 {
   g_return_val_if_fail (meta, FALSE);
-  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
-  integralhist::store (original_x, r.x);
-  integralhist::store (original_y, r.y);
-  integralhist::store (original_width, r.w);
-  integralhist::store (original_height, r.h);
+  const GstVideoRectangle r = geometry_of (meta).in_original (x, y, width, height);
+  store (original_x, r.x);
+  store (original_y, r.y);
+  store (original_width, r.w);
+  store (original_height, r.h);
   return r.w > 0;
 }

@@ -38,7 +38,10 @@ inthist::Expected<Placement, std::string> transformed (const Placement &placed, 
 FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
 /// Returns whether the frame that carries a meta shows the whole frame that was computed, upright
 /// and without borders.
-bool shows_all (const GstIntegralHistogramMeta *meta);
+inline bool shows_all (const GstIntegralHistogramMeta *meta)
+{
+  return !meta->geometry;
+}
 
 /// Returns a buffer's first histogram meta that `is_wanted` accepts, or null. Skips histograms of a
 /// frame that was cropped later, because the visible pixels differ from the computed ones.
