@@ -51,8 +51,7 @@ std::span<const Strategy> strategies ()
 const Strategy *find_strategy (std::string_view name)
 {
   const auto table = strategies ();
-  const auto row =
-      std::ranges::find (table, name, [] (const Strategy &s) { return std::string_view (s.name); });
+  const auto row = std::ranges::find (table, name, &Strategy::name);
   return row == table.end () ? nullptr : &*row;
 }
 
