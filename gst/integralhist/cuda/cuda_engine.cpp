@@ -253,8 +253,7 @@ private:
     return check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  /// Completes a strip of rows with the counts above it. Waits for the strip above, even if the two
-  /// have different streams.
+  /// Completes a strip of rows, after the strip above it, which may have another stream.
   CudaExpected<> add_strip_above (const Part &part, CudaTensor &tensor, cudaStream_t stream)
   {
     if (last_slot_)

@@ -53,7 +53,7 @@ public:
     if (!partition_.resident)  // the CPU then joins the parts of tensors and answers queries
       TRY (check_threads ());
 
-    Options of_parts = part_options (options);
+    Options of_parts = for_parts (options);
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
       auto engine =
@@ -149,7 +149,7 @@ public:
 
 private:
   /// Returns the options of the engines that compute parts of frames, one for each device.
-  static Options part_options (Options options)
+  static Options for_parts (Options options)
   {
     options.async_depth = kPartsAtOnce;
     if (options.download == Download::eager)
