@@ -11,6 +11,9 @@
 
 namespace integralhist {
 
+constexpr char kNoCuda[] =
+    "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+
 Expected<int> CudaContext::device_count ()
 {
   return error (Error::Kind::no_device, kNoCuda);

@@ -7,9 +7,6 @@
 
 namespace integralhist {
 
-constexpr char kNoCuda[] =
-    "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
-
 /// The primary CUDA context of a device, or an application's. A Scope makes the context current.
 class CudaContext {
 public:
