@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Trial lets candidates run in turns on a Bench. A Watchdog cancels a run that takes too long.
 #include "tuner.hpp"
 
 #include <algorithm>
