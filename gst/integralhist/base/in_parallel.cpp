@@ -45,9 +45,8 @@ Expected<> copy_in_parallel (std::span<const Copy> copies)
   std::size_t bytes = 0;
   for (const Copy &copy : copies)
     bytes += copy.bytes;
-  const int n = int (copies.size ()),
-            tasks =
-                int (std::clamp<std::size_t> (bytes / kOfATask, 1, std::size_t (std::max (n, 1))));
+  const int n = int (copies.size ()), most = std::max (n, 1),
+            tasks = int (std::clamp<std::size_t> (bytes / kOfATask, 1, std::size_t (most)));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
     const Copy &copy = copies[std::size_t (i)];
     if (copy.bytes)  // without bytes, the pointers may be null

@@ -32,10 +32,9 @@ std::string no_memory_within (const std::string &what, std::size_t bytes, const 
 std::string no_memory_for_tensor (const Shape &shape, const Available &available, unsigned alive)
 {
   std::string message = no_memory_text (describe (shape), inthist::tensor_bytes (shape), available);
-  if (alive > 0)
-    message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
-  else
-    message += ":";
+  message += alive > 0
+                 ? joined (", with ", alive, " held already: set max-tensors to wait for them,")
+                 : ":";
   if (shape.content == Content::bins)
     message +=
         shape.counter == inthist::Type::u32 ? " lower bins, set counter=u8-tiled," : " lower bins,";
