@@ -39,7 +39,7 @@ static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRu
 static constexpr double kMaxCoveredShare = 0.4;
 static constexpr double kMaxCoverToLearn = 0.35;  // a target that is covered more is not learned
 static constexpr guint kMaxUnseenFrames = 10;     // in a row
-static constexpr guint kRecentRuns = 4;           // of the detector
+static constexpr guint kMaxRecentMisses = 3;      // of a target that was recently detected
 
 TargetList::TargetList (gpointer logged_as, TrackWarnings::Warn warn)
     : logged_as_ (logged_as), warnings_ (std::move (warn))
@@ -161,31 +161,31 @@ Expected<> TargetList::detect (const std::vector<Detection> &detections,
   detector_ran_ = detector_runs > 0;
   begin_frame ();
   warnings_.warn_of_confidence (detections);
-  std::vector<Measurement> measurements =
+  std::vector<PreparedDetection> prepared =
       select_detections (detections, options_.merge_classes, kMaxTargets, frame,
                          [this] (const TargetBox &box) { return n_seen_at (box); });
   if (!detections.empty ())
-    warnings_.warn_of_unused (detections, measurements, frame);
+    warnings_.warn_of_unused (detections, prepared, frame);
   std::vector<TargetBox> boxes;
-  for (const Measurement &detection : measurements)
+  for (const PreparedDetection &detection : prepared)
     boxes.push_back (detection.box);
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (const Appearance &appearance : appearances)
     mean_appearance_.add (appearance);
-  for (std::size_t d = 0; d < measurements.size (); d++)
-    measurements[d].appearance = distinct_appearance (appearances[d]);
+  for (std::size_t d = 0; d < prepared.size (); d++)
+    prepared[d].appearance = distinct_appearance (appearances[d]);
 
-  std::vector<TrackedTarget *> target_of = associate (measurements, detector_runs, frame);
-  for (std::size_t d = 0; d < measurements.size (); d++)
-    if (!target_of[d] && starts_target (measurements[d], frame))
-      if ((target_of[d] = add (frame.clip (measurements[d].detection->box), frame)))
-        target_of[d]->parent = measurements[d].detection->id;
-  for (std::size_t d = 0; d < measurements.size (); d++)
+  std::vector<TrackedTarget *> target_of = associate (prepared, detector_runs, frame);
+  for (std::size_t d = 0; d < prepared.size (); d++)
+    if (!target_of[d] && starts_target (prepared[d], frame))
+      if ((target_of[d] = add (frame.clip (prepared[d].detection->box), frame)))
+        target_of[d]->parent = prepared[d].detection->id;
+  for (std::size_t d = 0; d < prepared.size (); d++)
     if (target_of[d]) {
-      apply_detection (*target_of[d], measurements[d], frame);
-      target_of[d]->detection = std::size_t (measurements[d].detection - detections.data ());
+      apply_detection (*target_of[d], prepared[d], frame);
+      target_of[d]->detection = std::size_t (prepared[d].detection - detections.data ());
     }
-  for (std::size_t d = 0; d < measurements.size (); d++)
+  for (std::size_t d = 0; d < prepared.size (); d++)
     if (TrackedTarget *const tracked = target_of[d];
         tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
       tracked->appearance.add (appearances[d]);
@@ -244,14 +244,14 @@ void TargetList::reidentify ()
 }
 
 /// Updates a target with its detection, which may confirm the target: give it an id.
-void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &measurement,
+void TargetList::apply_detection (TrackedTarget &tracked, const PreparedDetection &prepared,
                                   const TargetFrame &frame)
 {
-  const Detection &detection = *measurement.detection;
-  tracked.note_detection (detection, measurement.box, frame.time);
+  const Detection &detection = *prepared.detection;
+  tracked.note_detection (detection, prepared.box, frame.time);
   if (tracked.motion.has_velocity ())
     mean_speed_.add (tracked.motion.speed ());
-  tracked.existence.hit (measurement.is_sure);
+  tracked.existence.hit (prepared.is_sure);
   if (tracked.is_confirmed () || detector_confidence (detection) >= kStartAloneConfidence)
     tracked.existence.make_reportable ();
   if (!tracked.is_confirmed () && tracked.existence.is_reportable ())
@@ -272,7 +272,7 @@ Appearance TargetList::distinct_appearance (const Appearance &appearance) const
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
 /// frame and had one in the last frame.
 std::vector<BoxPair> TargetList::box_pairs (std::span<const Prediction> targets,
-                                            std::span<const Measurement> detections,
+                                            std::span<const PreparedDetection> detections,
                                             std::span<const int> detection_of) const
 {
   std::vector<BoxPair> all;
@@ -284,7 +284,7 @@ std::vector<BoxPair> TargetList::box_pairs (std::span<const Prediction> targets,
 
 /// Returns the target of each detection, or null. Targets with a detection continue from it. For
 /// the other ones, the detector's `detector_runs` runs are noted as misses.
-std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
+std::vector<TrackedTarget *> TargetList::associate (std::span<const PreparedDetection> detections,
                                                     unsigned detector_runs,
                                                     const TargetFrame &frame)
 {
@@ -330,7 +330,7 @@ void TargetList::note_misses (unsigned detector_runs)
 }
 
 /// Returns whether a detection without a target starts one: it is sure, and shows no known target.
-bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
+bool TargetList::starts_target (const PreparedDetection &detection, const TargetFrame &frame) const
 {
   return detection.is_sure && options_.has_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {
@@ -344,7 +344,7 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
 bool TargetList::is_clear_view (const TrackedTarget &tracked) const
 {
   return std::ranges::none_of (targets_, [&] (const auto &other) {
-    return other.get () != &tracked && other->misses < kRecentRuns
+    return other.get () != &tracked && other->misses <= kMaxRecentMisses
            && covered_share (tracked.box (), other->box ()) >= kMaxCoverToLearn;
   });
 }

@@ -82,17 +82,17 @@ public:
 private:
   void begin_frame ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
-  void apply_detection (TrackedTarget &tracked, const Measurement &measurement,
+  void apply_detection (TrackedTarget &tracked, const PreparedDetection &prepared,
                         const TargetFrame &frame);
   Appearance distinct_appearance (const Appearance &appearance) const;
-  std::vector<TrackedTarget *> associate (std::span<const Measurement> detections,
+  std::vector<TrackedTarget *> associate (std::span<const PreparedDetection> detections,
                                           unsigned detector_runs, const TargetFrame &frame);
   std::vector<BoxPair> box_pairs (std::span<const Prediction> targets,
-                                  std::span<const Measurement> detections,
+                                  std::span<const PreparedDetection> detections,
                                   std::span<const int> detection_of) const;
   void note_misses (unsigned detector_runs);
   void reidentify ();
-  bool starts_target (const Measurement &detection, const TargetFrame &frame) const;
+  bool starts_target (const PreparedDetection &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
   bool is_clear_view (const TrackedTarget &tracked) const;

@@ -66,14 +66,15 @@ void TrackWarnings::warn_of_confidence (const std::vector<Detection> &detections
 }
 
 void TrackWarnings::warn_of_unused (const std::vector<Detection> &detections,
-                                    std::span<const Measurement> selected, const TargetFrame &frame)
+                                    std::span<const PreparedDetection> selected,
+                                    const TargetFrame &frame)
 {
   constexpr std::size_t kUsedWithin = 100;
   seen_.n += detections.size ();
   seen_.some_are_sure |= std::ranges::any_of (detections, [] (const Detection &detection) {
     return detector_confidence (detection) >= kStartConfidence;
   });
-  seen_.some_sure_are_used |= std::ranges::any_of (selected, &Measurement::is_sure);
+  seen_.some_sure_are_used |= std::ranges::any_of (selected, &PreparedDetection::is_sure);
   if (seen_.some_sure_are_used || seen_.n < kUsedWithin || std::exchange (given_.unused, true))
     return;
   const std::string least = text_of_number (kStartConfidence);

@@ -35,7 +35,7 @@ public:
   /// Warns if none of the first detections could start a target. `selected` has those of this frame
   /// that are used.
   void warn_of_unused (const std::vector<Detection> &detections,
-                       std::span<const Measurement> selected, const TargetFrame &frame);
+                       std::span<const PreparedDetection> selected, const TargetFrame &frame);
   void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
   void warn_of_many ();
   /// Warns if a configured target cannot stay in the area.

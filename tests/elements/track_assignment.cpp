@@ -119,10 +119,11 @@ TEST (places_and_looks)
     return Prediction{ { { box, 0.1 }, { box, 0.1 } }, look, 16, 1, 0.04, true, "" };
   };
   const auto detection = [] (double x, const Appearance &look) {
-    return Measurement{ { x, 100, 40, 100 }, look, "", true };
+    return PreparedDetection{ { x, 100, 40, 100 }, look, "", true };
   };
   const Appearance red = { 1, 0, 0 }, blue = { 0, 1, 0 }, green = { 0, 0, 1 };
-  const auto match = [] (std::vector<Prediction> targets, std::vector<Measurement> detections) {
+  const auto match = [] (std::vector<Prediction> targets,
+                         std::vector<PreparedDetection> detections) {
     return match_detections (targets, detections, kPixels);
   };
   fail_unless (match ({ target (100, red) }, { detection (102, green) }) == std::vector{ 0 });

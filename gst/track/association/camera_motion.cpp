@@ -10,10 +10,10 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinTargets = 4;
-// The median displacement of targets is a shift of the camera if at least a share of kShare of the
-// targets lies within kAgree of the median. A median below kShortest may be the targets' own
-// motion. Both lengths are in heights of a target's box.
-static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
+// The median displacement of targets is a shift of the camera if at least a share of kAgreeingShare
+// of the targets lies within kAgreeingDistance of the median. A median below kMinShift may be the
+// targets' own motion. Both lengths are in heights of a target's box.
+static constexpr double kAgreeingShare = 0.7, kAgreeingDistance = 0.08, kMinShift = 0.06;
 
 std::optional<Shift> camera_shift (std::span<const BoxPair> targets)
 {
@@ -29,9 +29,9 @@ std::optional<Shift> camera_shift (std::span<const BoxPair> targets)
   const double height = median (heights);
   std::size_t n_agree = 0;
   for (std::size_t i = 0; i < targets.size (); i++)
-    n_agree += std::hypot (x[i] - shift.x, y[i] - shift.y) <= kAgree * height;
-  if (double (n_agree) < kShare * double (targets.size ())
-      || std::hypot (shift.x, shift.y) < kShortest * height)
+    n_agree += std::hypot (x[i] - shift.x, y[i] - shift.y) <= kAgreeingDistance * height;
+  if (double (n_agree) < kAgreeingShare * double (targets.size ())
+      || std::hypot (shift.x, shift.y) < kMinShift * height)
     return {};
   return shift;
 }

@@ -12,24 +12,24 @@
 namespace integralhist {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity ();
+constexpr double kNoPair = -std::numeric_limits<double>::infinity ();
 
-// The likeness (appearance.hpp) of two views of one target has a mean of kSame after a second,
-// which falls by kSamePerTime with each e-fold of the time. That of two targets has a mean of
-// kOther. The spreads are standard deviations.
-constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
-constexpr double kOther = -0.05, kOtherSpread = 0.2;
+// The likeness (appearance.hpp) of two views of one target has a mean of kSameLikeness after a
+// second, which falls by kSameLikenessPerTime with each e-fold of the time. That of two targets has
+// a mean of kOtherLikeness. The spreads are standard deviations.
+constexpr double kSameLikeness = 0.58, kSameLikenessPerTime = 0.06, kSameSpread = 0.15;
+constexpr double kOtherLikeness = -0.05, kOtherSpread = 0.2;
 // With n views of a target, at most 16, the likeness has the weight kAppearanceWeight n / (n +
 // kFewViews). Few views are less reliable, and views of two frames depend on each other.
 constexpr double kAppearanceWeight = 1.1, kFewViews = 10;
 // The probability that a target's detection shows another object, such as one in front.
-constexpr double kOccluded = 0.2;
-constexpr double kShortest = 0.02, kLongest = 60;  // seconds
-constexpr double kSizeSpread = 0.25;               // of the height's logarithm
-// A target that was not detected for more than kRecentRuns runs of the detector may have left. The
-// logarithm of its prior probability falls from 0 to kAway within kAwayAfter seconds.
-constexpr unsigned kRecentRuns = 3;
-constexpr double kAway = -3, kAwayAfter = 5;
+constexpr double kOccludedProbability = 0.2;
+constexpr double kMinSeconds = 0.02, kMaxSeconds = 60;  // since the last detection
+constexpr double kSizeSpread = 0.25;                    // of the height's logarithm
+// A target that was not detected for more than kRunsBeforeAway runs of the detector may have left.
+// The logarithm of its prior probability falls from 0 to kAwayScore within kAwaySeconds.
+constexpr unsigned kRunsBeforeAway = 3;
+constexpr double kAwayScore = -3, kAwaySeconds = 5;
 // A detection with little confidence is paired with a target only if it overlaps the target's box
 // by kWeakIou, and the target was detected within the last kWeakRuns runs of the detector.
 constexpr double kWeakIou = 0.35;
@@ -37,9 +37,9 @@ constexpr unsigned kWeakRuns = 5;
 
 /// The score's term for the place of a detection: the logarithm of a normal distribution around a
 /// target's expected place, divided by detections that are spread evenly over the frame.
-class PositionRatio {
+class PositionScore {
 public:
-  PositionRatio (const ExpectedBox &expected, double density)
+  PositionScore (const ExpectedBox &expected, double density)
       : x_ (expected.box.x + expected.box.width / 2), y_ (expected.box.y + expected.box.height / 2)
   {
     const double variance = squared (expected.spread * expected.box.height);
@@ -64,58 +64,62 @@ struct Position {
 };
 
 /// Computes the score (detection_matching.hpp) of one target and any detection.
-class TargetRatios {
+class TargetScore {
 public:
-  TargetRatios (const Prediction &target, double density)
+  TargetScore (const Prediction &target, double density)
       : target_ (target), log_height_ (std::log (target.boxes[0].box.height))
   {
     for (const ExpectedBox &expected : target.boxes)
-      position_ratios_.emplace_back (expected, density);
+      position_scores_.emplace_back (expected, density);
     const double views = target.views;
     weight_ = kAppearanceWeight * views / (views + kFewViews);
-    same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
-    prior_ = target.runs <= kRecentRuns ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
-    most_of_appearance_ = weight_ * ratio_of_likeness (1);
+    same_ =
+        kSameLikeness
+        - kSameLikenessPerTime * std::log (std::clamp (target.seconds, kMinSeconds, kMaxSeconds));
+    prior_ = target.runs <= kRunsBeforeAway
+                 ? 0
+                 : kAwayScore * std::min (target.seconds / kAwaySeconds, 1.0);
+    max_appearance_score_ = weight_ * likeness_score (1);
   }
 
-  double of (const Measurement &detection, const Position &at) const
+  double of (const PreparedDetection &detection, const Position &at) const
   {
-    double position_ratio = kNever;
-    for (const PositionRatio &ratio : position_ratios_)
-      position_ratio = std::max (position_ratio, ratio.of (at.x, at.y));
+    double position_score = kNoPair;
+    for (const PositionScore &score : position_scores_)
+      position_score = std::max (position_score, score.of (at.x, at.y));
     const double without_appearance =
-        position_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
-    if (without_appearance + most_of_appearance_ <= 0
+        position_score + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
+    if (without_appearance + max_appearance_score_ <= 0
         || !classes_match (target_.class_name, detection.class_name))
-      return kNever;  // even a likeness of 1 would give no positive score
-    return without_appearance + appearance_ratio (detection);
+      return kNoPair;  // even a likeness of 1 would give no positive score
+    return without_appearance + appearance_score (detection);
   }
 
 private:
   /// Returns the logarithm of the ratio of two normal distributions of a likeness: that of one
   /// target's views and that of two targets' views. It does not rise again for a likeness below
   /// both means.
-  double ratio_of_likeness (double alike) const
+  double likeness_score (double alike) const
   {
     return -0.5 * squared (std::min (alike - same_, 0.0) / kSameSpread)
-           + 0.5 * squared (std::max (alike - kOther, 0.0) / kOtherSpread)
+           + 0.5 * squared (std::max (alike - kOtherLikeness, 0.0) / kOtherSpread)
            - std::log (kSameSpread / kOtherSpread);
   }
 
   /// Returns the score's term for the appearance of a detection. A low likeness lowers the score
   /// only to a limit, because a detection of the target may show an object in front of the target.
-  double appearance_ratio (const Measurement &detection) const
+  double appearance_score (const PreparedDetection &detection) const
   {
     if (target_.appearance.empty () || detection.appearance.empty ())
       return 0;
     const double ratio =
-        weight_ * ratio_of_likeness (likeness (target_.appearance, detection.appearance));
-    return std::log ((1 - kOccluded) * std::exp (ratio) + kOccluded);
+        weight_ * likeness_score (likeness (target_.appearance, detection.appearance));
+    return std::log ((1 - kOccludedProbability) * std::exp (ratio) + kOccludedProbability);
   }
 
   const Prediction &target_;
-  std::vector<PositionRatio> position_ratios_;
-  double log_height_, weight_, same_, prior_, most_of_appearance_;
+  std::vector<PositionScore> position_scores_;
+  double log_height_, weight_, same_, prior_, max_appearance_score_;
 };
 
 }  // namespace
@@ -126,15 +130,15 @@ bool classes_match (const std::string &a, const std::string &b)
 }
 
 std::vector<int> match_detections (std::span<const Prediction> targets,
-                                   std::span<const Measurement> detections, double pixels)
+                                   std::span<const PreparedDetection> detections, double pixels)
 {
   std::vector<int> detection_of (targets.size (), -1);
   const double density = double (detections.size ()) / pixels;
-  std::vector<TargetRatios> ratios;
+  std::vector<TargetScore> scores;
   for (const Prediction &target : targets)
-    ratios.emplace_back (target, density);
+    scores.emplace_back (target, density);
   std::vector<Position> positions;
-  for (const Measurement &detection : detections)
+  for (const PreparedDetection &detection : detections)
     positions.emplace_back (detection.box);
   for (const bool sure : { true, false }) {
     std::vector<std::size_t> rows, columns;
@@ -149,8 +153,8 @@ std::vector<int> match_detections (std::span<const Prediction> targets,
     for (const std::size_t t : rows)
       for (const std::size_t d : columns)
         gains.push_back (sure || iou (targets[t].boxes[0].box, detections[d].box) >= kWeakIou
-                             ? ratios[t].of (detections[d], positions[d])
-                             : kNever);
+                             ? scores[t].of (detections[d], positions[d])
+                             : kNoPair);
     const auto pairs = assign (gains, rows.size (), columns.size ());
     for (std::size_t i = 0; i < rows.size (); i++)
       if (pairs[i] >= 0)

@@ -42,7 +42,7 @@ struct Prediction {
 
 /// A detection, prepared to be compared with targets. An empty class name matches any class. A sure
 /// detection has enough confidence to start a target.
-struct Measurement {
+struct PreparedDetection {
   TargetBox box;
   Appearance appearance;  // a result of subtract_common ()
   std::string class_name;
@@ -53,7 +53,7 @@ struct Measurement {
 /// Returns for each target the index of the detection that belongs to it, or -1. `pixels` is the
 /// size of the frame: it tells how likely a detection lies at a place by chance.
 std::vector<int> match_detections (std::span<const Prediction> targets,
-                                   std::span<const Measurement> detections, double pixels);
+                                   std::span<const PreparedDetection> detections, double pixels);
 
 /// Returns whether one target may have both class names. An empty name matches any class.
 bool classes_match (const std::string &a, const std::string &b);

@@ -17,7 +17,7 @@ double detector_confidence (const Detection &detection)
   return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknownConfidence) : 0;
 }
 
-std::vector<Measurement>
+std::vector<PreparedDetection>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,
                    const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
@@ -28,7 +28,7 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
   std::ranges::stable_sort (order, std::ranges::greater{}, [] (const Detection *detection) {
     return detector_confidence (*detection);
   });
-  std::vector<Measurement> selected;
+  std::vector<PreparedDetection> selected;
   for (const Detection *const detection : order) {
     const double confidence = detector_confidence (*detection);
     if (selected.size () == most || confidence < kMinConfidence)
@@ -36,7 +36,7 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
     const GstVideoRectangle part = frame.clip (detection->box);
     const TargetBox box = frame.in_tensor (part);
     const std::string class_name = merge_classes ? "" : detection->class_name;
-    const auto n_there = std::ranges::count_if (selected, [&] (const Measurement &other) {
+    const auto n_there = std::ranges::count_if (selected, [&] (const PreparedDetection &other) {
       return iou (box, other.box)
              > (classes_match (class_name, other.class_name) ? kNmsIou : kNmsIouOfClasses);
     });

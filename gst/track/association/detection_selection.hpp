@@ -23,7 +23,7 @@ double detector_confidence (const Detection &detection);
 /// Returns at most `most` detections, sorted by falling confidence, with boxes in pixels of the
 /// tensor and without appearances. The function `n_targets` returns the number of targets at a box.
 /// If `merge_classes` is true, detections match targets of any class.
-std::vector<Measurement>
+std::vector<PreparedDetection>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,
                    const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets);

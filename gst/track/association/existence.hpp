@@ -24,6 +24,7 @@ public:
   bool is_hopeless () const { return log_odds_ <= kHopeless; }
 
 private:
+  // all in log odds
   static constexpr double kHit = 1, kWeakHit = 0.3, kMiss = 0.8;
   static constexpr double kReportable = 0.5, kHopeless = -2, kMin = -3, kMax = 5, kCertain = 4;
 

@@ -42,28 +42,29 @@ private:
   unsigned unseen_ = 0, undetected_ = 0;
 };
 
-/// The mean speed of all targets' detections. It begins as if kFirst detections had shown kUsual,
-/// and later forgets all but about the last kMemory. The less targets move from frame to frame,
-/// such as with many frames a second, the better is known where a hidden target is.
+/// The mean speed of all targets' detections. It begins as if kFirstDetections had shown
+/// kUsualSpeed, and later forgets all but about the last kRememberedDetections. The less targets
+/// move from frame to frame, such as with many frames a second, the better is known where a hidden
+/// target is.
 class MeanSpeed {
 public:
-  /// Adds a speed in heights of a box per frame. A larger one than kMost times kUsual, or one that
-  /// is not a number, counts as that.
+  /// Adds a speed in heights of a box per frame. A larger one than kMaxRelativeSpeed times
+  /// kUsualSpeed, or one that is not a number, counts as that.
   void add (double speed)
   {
-    const double relative = speed / kUsual;
-    n_ = std::min (n_ + 1, kMemory);
-    mean_ += ((relative < kMost ? relative : kMost) - mean_) / n_;
+    const double relative = speed / kUsualSpeed;
+    n_ = std::min (n_ + 1, kRememberedDetections);
+    mean_ += ((relative < kMaxRelativeSpeed ? relative : kMaxRelativeSpeed) - mean_) / n_;
   }
-  /// Returns the mean as a multiple of the usual speed, kLeast to kMost.
-  double relative () const { return std::max (mean_, kLeast); }
+  /// Returns the mean as a multiple of the usual speed, kMinRelativeSpeed to kMaxRelativeSpeed.
+  double relative () const { return std::max (mean_, kMinRelativeSpeed); }
 
 private:
-  static constexpr double kUsual = 0.05;  // of people in pictures of 7 frames a second
-  static constexpr double kLeast = 0.2, kMost = 4;
-  static constexpr unsigned kFirst = 100, kMemory = 1000;
+  static constexpr double kUsualSpeed = 0.05;  // of people in pictures of 7 frames a second
+  static constexpr double kMinRelativeSpeed = 0.2, kMaxRelativeSpeed = 4;
+  static constexpr unsigned kFirstDetections = 100, kRememberedDetections = 1000;
 
-  unsigned n_ = kFirst;
+  unsigned n_ = kFirstDetections;
   double mean_ = 1;  // in usual speeds
 };
 
