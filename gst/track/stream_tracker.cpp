@@ -6,7 +6,7 @@
 
 namespace integralhist {
 
-/// Tracks the targets in one frame, in the order that target_list.cpp gives. `colours` is the
+/// Tracks the targets in one frame, in the order that target_list.hpp gives. `colours` is the
 /// tensor for appearances, and `search` looks for targets of type T.
 template <typename T, typename Search>
 Expected<>

@@ -15,44 +15,31 @@
 #include <gst/track/base/target.hpp>
 #include <gst/track/base/target_frame.hpp>
 
+#include "track_options.hpp"
 #include "track_warnings.hpp"
 #include "tracked_target.hpp"
 
 namespace integralhist {
 
-inline constexpr guint kMaxTargets = 1000;  // the most targets that a TargetList follows
-
-/// The boxes that start targets, and the limits that end them. An empty area is the whole frame.
-struct ListOptions {
-  std::vector<GstVideoRectangle> targets;  // boxes to start
-  std::vector<GstVideoRectangle> area;
-  bool merge_classes = false;  // a target may change its class
-  bool reidentify = false;     // a new target may turn out to be a lost one
-  guint max_misses = 0;        // missed runs of the detector; 0 for any number
-  double remember = 30;        // seconds for which a lost target that was detected is kept
-  guint forget_after = 100;    // frames for which another lost target is kept; 0 forever
-
-  bool has_in_area (const GstVideoRectangle &box) const;
-};
-
-/// The targets of a tracker. The list decides which of them start, restart and end.
+/// The targets of a tracker. The list decides which of them start, restart and end. Each frame
+/// calls fit () first, and then the functions in the order in which they stand here.
 class TargetList {
 public:
   TargetList (gpointer logged_as, TrackWarnings::Warn warn);
 
-  /// Prepares the targets for the next frame; must be called first. Adapts them to a tensor of
-  /// another size, and to other bins of `colours`, the tensor that tells targets apart.
+  /// Adapts the targets to a tensor of another size, and to other bins of `colours`, the tensor
+  /// that tells targets apart.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Sets the options. If the boxes of `targets` are new, their targets start, and those of the
   /// boxes before are dropped. A box outside the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
+  void drop_at (double x, double y, const TargetFrame &frame);
+  /// Starts a target from a box, unless the box lies outside the frame.
+  void start (const GstVideoRectangle &box, const TargetFrame &frame);
   /// Continues targets, also lost ones, from the detections of the next frame, and starts targets
   /// from other detections. `colours`, whose tensor must be computed, tells how a box looks.
   Expected<> detect (const std::vector<Detection> &detections, GstIntegralHistogram *colours,
                      const TargetFrame &frame);
-  /// Starts a target from a box, unless the box lies outside the frame.
-  void start (const GstVideoRectangle &box, const TargetFrame &frame);
-  void drop_at (double x, double y, const TargetFrame &frame);
 
   /// Returns the targets that the tracking method must look for in the next frame, as objects of
   /// the method's class T. Targets that another method followed before start again.
@@ -80,25 +67,29 @@ public:
   void reset ();
 
 private:
-  void begin_frame ();
+  TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
+  void confirm (TrackedTarget &tracked, const TargetFrame &frame);
+  Appearance distinct_appearance (const Appearance &appearance) const;
+  double covered_share_of (const TrackedTarget &tracked) const;
+
+  // target_detections.cpp
+  void forget_detections ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void apply_detection (TrackedTarget &tracked, const PreparedDetection &prepared,
                         const TargetFrame &frame);
-  Appearance distinct_appearance (const Appearance &appearance) const;
-  std::vector<TrackedTarget *> associate (std::span<const PreparedDetection> detections,
-                                          unsigned detector_runs, const TargetFrame &frame);
   std::vector<BoxPair> box_pairs (std::span<const Prediction> targets,
                                   std::span<const PreparedDetection> detections,
                                   std::span<const int> detection_of) const;
   void note_misses (unsigned detector_runs);
-  void reidentify ();
+  std::vector<TrackedTarget *> associate (std::span<const PreparedDetection> detections,
+                                          unsigned detector_runs, const TargetFrame &frame);
   bool starts_target (const PreparedDetection &detection, const TargetFrame &frame) const;
+  bool is_clear_view (const TrackedTarget &tracked) const;
+
+  // target_presence.cpp
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
-  bool is_clear_view (const TrackedTarget &tracked) const;
-  double covered_share_of (const TrackedTarget &tracked) const;
-  TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
-  void confirm (TrackedTarget &tracked, const TargetFrame &frame);
+  void reidentify ();
 
   const gpointer logged_as_;
   TrackWarnings warnings_;

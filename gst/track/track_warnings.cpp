@@ -7,8 +7,6 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/track/association/detection_selection.hpp>
 
-#include "target_list.hpp"
-
 namespace integralhist {
 
 std::string text_of (const std::vector<GstVideoRectangle> &boxes)

@@ -14,11 +14,10 @@
 #include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>
 
+#include "track_options.hpp"
 #include "tracked_target.hpp"
 
 namespace integralhist {
-
-struct ListOptions;
 
 struct TrackWarning {
   enum class Cause { detections, settings } cause;

@@ -21,13 +21,7 @@
 
 namespace integralhist {
 
-/// A target is reported as lost if one of these holds:
-///
-///   is_duplicate      a surer target has the same box
-///   is_outside_frame  no pixel of the frame shows its box
-///   is_absent         its box shows nothing like it
-///   is_untracked      it waits for a detection, or the tracking method has lost it. If it coasts,
-///                     its box moves on behind another object, and it is not lost
+/// A target with the state that target_presence.cpp decides.
 struct TrackedTarget {
   /// The contents of a target's box in a frame in which the target was not detected.
   enum class Presence {
