@@ -62,7 +62,8 @@ Expected<> VideoStream::track (const BatchFrame &frame, const FrameTensors &tens
                                const TrackOptions &options, OutputList &output)
 {
   const TargetFrame target_frame (tensors.gradients, frame.time);
-  const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
+  const TrackerInput input = { .options = options.list,
+                               .detections = detections_of (frame.objects) };
   TRY (tracker_.track (target_frame, tensors, options.lost_after, input));
 
   // Unconfirmed targets with a detection in this frame are also written to the output, so that

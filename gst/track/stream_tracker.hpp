@@ -17,7 +17,7 @@ namespace integralhist {
 
 /// The input of a tracker for a frame, in addition to tensors. Clicks drop targets; drawn boxes
 /// start some.
-struct StepInput {
+struct TrackerInput {
   ListOptions options = {};
   std::vector<Detection> detections = {};
   std::vector<Point> clicked = {};
@@ -35,9 +35,9 @@ public:
   /// Wait for the tensors of the next frame, and follow the targets in it, by correlation filters
   /// or by fragments. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> track (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
-                    const StepInput &input);
+                    const TrackerInput &input);
   Expected<> track (const TargetFrame &frame, const FragmentsSettings &settings,
-                    unsigned lost_after, const StepInput &input);
+                    unsigned lost_after, const TrackerInput &input);
   /// Returns the tracks after the last track (): those of confirmed targets, or of all others.
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const
   {
@@ -55,8 +55,9 @@ public:
 
 private:
   template <typename T, typename Search>
-  Expected<> step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,
-                   GstIntegralHistogram *colours, const StepInput &input, const Search &search);
+  Expected<> track_by (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,
+                       GstIntegralHistogram *colours, const TrackerInput &input,
+                       const Search &search);
 
   CorrelationMethod correlation_;
   TargetList targets_;

@@ -44,13 +44,13 @@ public:
   /// Returns the targets that the tracking method must look for in the next frame, as objects of
   /// the method's class T. Targets that another method followed before start again.
   template <typename T>
-  std::vector<Step<T>> prepare_steps ()
+  std::vector<SoughtTarget<T>> prepare_search ()
   {
-    std::vector<Step<T>> steps;
+    std::vector<SoughtTarget<T>> sought;
     for (const auto &tracked : targets_)
       if (T *const target = tracked->template ensure_target<T> ())
-        steps.push_back ({ target, tracked->expected_motion () });
-    return steps;
+        sought.push_back ({ target, tracked->expected_motion () });
+    return sought;
   }
   /// Updates the targets after the tracking method has looked for them.
   Expected<> note_tracked (GstIntegralHistogram *colours, const TargetFrame &frame);

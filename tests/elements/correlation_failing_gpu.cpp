@@ -62,7 +62,7 @@ void step (CorrelationTracker &tracker, const FrameTensors &frame, bool works = 
 {
   CorrelationTracker *const its = &tracker;
   fail_unless (tracker.begin_search (frame, kLostAfter).has_value ());
-  fail_unless (integralhist::run_steps (frame, { &its, 1 }).has_value () == works);
+  fail_unless (integralhist::run_stages (frame, { &its, 1 }).has_value () == works);
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ TEST (failing_start)
   step (tracker, frame);
   models->fails = true;
   fail_unless (tracker.start (frame, { 160, 120, 80, 30 }).has_value ());
-  fail_unless (!integralhist::run_steps (frame, { &its, 1 }).has_value ());
+  fail_unless (!integralhist::run_stages (frame, { &its, 1 }).has_value ());
   tracker.give_up_device ();
   fail_unless (!tracker.request () && !tracker.has_started ());
 }
@@ -146,10 +146,10 @@ TEST (failing_gpu_of_a_lost_target)
     FrameTensors frame = frames.of (picture);
     if (on_gpu)
       frame.models = models;
-    auto tracker = target.begin_step (frame, kLostAfter);
+    auto tracker = target.begin_frame (frame, kLostAfter);
     fail_unless (tracker.has_value ());
     const bool finished =
-        !*tracker || integralhist::run_steps (frame, { &*tracker, 1 }).has_value ();
+        !*tracker || integralhist::run_stages (frame, { &*tracker, 1 }).has_value ();
     if (!finished)
       target.give_up_device ();
     target.update_box ();

@@ -44,7 +44,7 @@ struct Scene {
 inline void finish (CorrelationTracker &tracker, const FrameTensors &frame)
 {
   CorrelationTracker *const its = &tracker;
-  fail_unless (integralhist::run_steps (frame, { &its, 1 }).has_value ());
+  fail_unless (integralhist::run_stages (frame, { &its, 1 }).has_value ());
 }
 
 inline CorrelationTracker start (Frames &frames, const RgbPicture &picture, double x, double y,

@@ -429,7 +429,7 @@ TEST (together)
       fail_unless (
           (i == 0 ? all[t]->start (frame, boxes[t]) : all[t]->begin_search (frame, kLostAfter))
               .has_value ());
-    fail_unless (integralhist::run_steps (frame, all).has_value ());
+    fail_unless (integralhist::run_stages (frame, all).has_value ());
     for (std::size_t t = 0; t < all.size (); t++) {
       if (i > 0)
         follow (alone[t], frames, picture);

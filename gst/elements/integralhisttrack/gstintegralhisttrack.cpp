@@ -234,9 +234,10 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 }
 
 /// Returns the tracker's input besides pixels: properties, detections, and new mouse input.
-Expected<StepInput> step_input (State &state, const TrackProperties &properties, GstBuffer *buffer)
+Expected<TrackerInput> tracker_input (State &state, const TrackProperties &properties,
+                                      GstBuffer *buffer)
 {
-  StepInput input = { .options = properties.track.list };
+  TrackerInput input = { .options = properties.track.list };
   input.options.targets = TRY (properties.targets.value);
   input.options.area = TRY (properties.area.value);
   if (properties.detections)
@@ -253,7 +254,7 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
                            GstBuffer *buffer, const TargetFrame &frame,
                            const MethodInput &method_input)
 {
-  const StepInput input = TRY (step_input (state, properties, buffer));
+  const TrackerInput input = TRY (tracker_input (state, properties, buffer));
   const CancelScope scope = state.consumer.cancel_scope ();
   state.consumer.note_found ();
   TRY (state.tracker.track (frame, method_input, properties.track.lost_after, input));

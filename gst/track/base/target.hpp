@@ -5,6 +5,8 @@
 // frame. The function is not virtual, because each method needs other tensors.
 #pragma once
 
+#include <span>
+
 #include "target_box.hpp"
 
 namespace integralhist {
@@ -38,9 +40,11 @@ public:
 
 /// A target that a method must look for in the next frame, and the target's expected motion.
 template <typename T>
-struct Step {
+struct SoughtTarget {
   T *target;
   ExpectedMotion motion;
 };
+template <typename T>
+using SoughtTargets = std::span<const SoughtTarget<T>>;
 
 }  // namespace integralhist

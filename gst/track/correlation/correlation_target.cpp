@@ -124,9 +124,9 @@ void CorrelationTarget::resize (double x_factor, double y_factor)
     tracker_->resize (x_factor, y_factor);
 }
 
-Expected<CorrelationTracker *> CorrelationTarget::begin_step (const FrameTensors &frame,
-                                                              unsigned lost_after,
-                                                              const ExpectedMotion &motion)
+Expected<CorrelationTracker *> CorrelationTarget::begin_frame (const FrameTensors &frame,
+                                                               unsigned lost_after,
+                                                               const ExpectedMotion &motion)
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
@@ -169,44 +169,44 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Runs the step of each target alone, many at the same time.
+/// Runs the frame of each target alone, many at the same time.
 static Expected<> run_alone (const FrameTensors &tensors, unsigned lost_after,
-                             std::span<const Step<CorrelationTarget>> steps)
+                             SoughtTargets<CorrelationTarget> targets)
 {
-  return in_parallel (int (steps.size ()), [&] (int i) -> Expected<> {
-    const auto &[target, motion] = steps[std::size_t (i)];
-    CorrelationTracker *const tracker = TRY (target->begin_step (tensors, lost_after, motion));
-    return tracker ? run_steps (tensors, std::span (&tracker, 1)) : Expected<> ();
+  return in_parallel (int (targets.size ()), [&] (int i) -> Expected<> {
+    const auto &[target, motion] = targets[std::size_t (i)];
+    CorrelationTracker *const tracker = TRY (target->begin_frame (tensors, lost_after, motion));
+    return tracker ? run_stages (tensors, std::span (&tracker, 1)) : Expected<> ();
   });
 }
 
-/// Runs the steps of all targets together, so that their queries reach a GPU in one call.
+/// Runs the frame of all targets together, so that their queries reach a GPU in one call.
 static Expected<> run_together (const FrameTensors &tensors, unsigned lost_after,
-                                std::span<const Step<CorrelationTarget>> steps)
+                                SoughtTargets<CorrelationTarget> targets)
 {
-  const int n = int (steps.size ());
-  std::vector<CorrelationTracker *> trackers (steps.size ());
-  // with models on a GPU, beginning a target's step is faster than starting a task for it
+  const int n = int (targets.size ());
+  std::vector<CorrelationTracker *> trackers (targets.size ());
+  // with models on a GPU, beginning a target's frame is faster than starting a task for it
   TRY (in_parallel (n, tensors.models ? 1 : n, [&] (int i) -> Expected<> {
-    const auto &[target, motion] = steps[std::size_t (i)];
-    trackers[std::size_t (i)] = TRY (target->begin_step (tensors, lost_after, motion));
+    const auto &[target, motion] = targets[std::size_t (i)];
+    trackers[std::size_t (i)] = TRY (target->begin_frame (tensors, lost_after, motion));
     return {};
   }));
   std::erase (trackers, nullptr);
-  return run_steps (tensors, trackers);
+  return run_stages (tensors, trackers);
 }
 
 /// Prepares the tensors for queries about regions around targets, and the colours of the whole
 /// frame to find lost ones. Sets the models if one GPU has all three images. Returns whether any
 /// tensor is on a GPU, so that the queries of all targets should run together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
-                                           std::span<const Step<CorrelationTarget>> steps)
+                                           SoughtTargets<CorrelationTarget> targets)
 {
-  if (steps.empty ())
+  if (targets.empty ())
     return false;
   std::vector<inthist::Region> regions;
   bool some_are_lost = false;
-  for (const auto &[target, motion] : steps) {
+  for (const auto &[target, motion] : targets) {
     regions.push_back (target->region (tensors, motion));
     some_are_lost |= target->is_lost ();
   }
@@ -228,22 +228,22 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
 }
 
 Expected<> CorrelationMethod::track (FrameTensors tensors, unsigned lost_after,
-                                     std::span<const Step<CorrelationTarget>> steps)
+                                     SoughtTargets<CorrelationTarget> targets)
 {
-  const bool on_gpu = TRY (prepare (tensors, steps));
-  const auto outcome = (on_gpu ? run_together : run_alone) (tensors, lost_after, steps);
+  const bool on_gpu = TRY (prepare (tensors, targets));
+  const auto outcome = (on_gpu ? run_together : run_alone) (tensors, lost_after, targets);
   if (!outcome && tensors.models && is_of_device (outcome.error ())) {
     GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the targets of a GPU: %s",
                         outcome.error ().message.c_str ());
     device_failed_ = true;
-    for (const auto &step : steps)
-      step.target->give_up_device ();
+    for (const auto &[target, motion] : targets)
+      target->give_up_device ();
     models_ = nullptr;
   } else {
     TRY (outcome);
   }
-  for (const auto &step : steps)
-    step.target->update_box ();
+  for (const auto &[target, motion] : targets)
+    target->update_box ();
   return {};
 }
 

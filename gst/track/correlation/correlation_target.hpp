@@ -52,10 +52,10 @@ public:
   void restart (const TargetBox &box) override;
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
-  /// Begins the step of the target's tracker for this frame, and returns the tracker (tracker.hpp);
-  /// null if a lost target has no model that could find it.
-  Expected<CorrelationTracker *> begin_step (const FrameTensors &frame, unsigned lost_after,
-                                             const ExpectedMotion &motion = {});
+  /// Begins this frame of the target's tracker, and returns the tracker; null if a lost target has
+  /// no model that could find it.
+  Expected<CorrelationTracker *> begin_frame (const FrameTensors &frame, unsigned lost_after,
+                                              const ExpectedMotion &motion = {});
   /// Lets the target continue on the CPU after a GPU has failed.
   void give_up_device ()
   {
@@ -84,7 +84,7 @@ public:
   /// Looks for targets in the tensors of a frame, which must be computed, and starts new ones in
   /// it. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> track (FrameTensors tensors, unsigned lost_after,
-                    std::span<const Step<CorrelationTarget>> steps);
+                    SoughtTargets<CorrelationTarget> targets);
   /// Frees the models on a GPU, and lets a GPU that has failed be used again.
   void reset ()
   {
@@ -93,7 +93,7 @@ public:
   }
 
 private:
-  Expected<bool> prepare (FrameTensors &tensors, std::span<const Step<CorrelationTarget>> steps);
+  Expected<bool> prepare (FrameTensors &tensors, SoughtTargets<CorrelationTarget> targets);
 
   const gpointer logged_as_;
   std::shared_ptr<DeviceModels> models_;  // on the last frame's GPU

@@ -43,8 +43,8 @@ public:
   void queue (const FrameTensors &frame, const ModelRequest &request);
   /// Answers a request, or learns, from the results of the queries that queue () has prepared.
   Expected<> answer (const FrameTensors &frame, ModelRequest &request);
-  /// Frees what is needed only within a tracker's step, such as the spectra of searched squares.
-  void end_step () { square_searches_.clear (); }
+  /// Frees what is needed only within a frame, such as the spectra of searched squares.
+  void end_frame () { square_searches_.clear (); }
 
   /// Lets the filter learn from the example, also while another thread answers requests to this
   /// model. After both, renew () must be called.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The requests of the stages of a tracker's step (tracker.hpp) to the model of its target: the
+// The requests of the stages of a tracker's frame (tracker.hpp) to the model of its target: the
 // learned correlation filter, filter of sizes and colours. A model is in the host's memory
 // (host_model.hpp) or in a GPU's (device_models.hpp). Both give the same answers, to the bit.
 #pragma once

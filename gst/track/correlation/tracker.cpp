@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A step, which is one frame of one tracker, has these stages. Each stage requests something from
-// the model. run_stage () gets the requests of all trackers answered together, and read_answer ()
-// reads the answers and enters the next stage:
+// A frame of one tracker has these stages. Each stage requests something from the model.
+// run_stage () gets the requests of all trackers answered together, and read_answer () reads the
+// answers and enters the next stage:
 //
 //   start             learns the filter, the sizes and the colours of a box ──► done
 //   search            finds the best shift near the expected place ──► learn_filter or find_size,
@@ -10,7 +10,7 @@
 //                     lost
 //   search_elsewhere  compares the places of the frame that have its colours ──► as search
 //   learn_filter      learns the colours, and makes the example that the filter learns from during
-//                     the next step ──► done
+//                     the next frame ──► done
 //   find_size         finds the size of the box ──► learn_size
 //   learn_size        learns the sizes and the colours ──► done
 //
@@ -244,14 +244,14 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatc
   if (rate_ > 0)
     request_learning (found);
   else
-    end_step ();
+    end_frame ();
 }
 
-void CorrelationTracker::end_step ()
+void CorrelationTracker::end_frame ()
 {
   request_.stage = Stage::done;
   if (host_)
-    host_->end_step ();
+    host_->end_frame ();
 }
 
 /// Requests the learning from a frame: by turns of the filter and of the sizes, first the filter.
@@ -299,7 +299,7 @@ void CorrelationTracker::read_answer (const FrameTensors &frame)
     case Stage::start: has_started_ = true; [[fallthrough]];
     case Stage::done:
     case Stage::learn_filter:
-    case Stage::learn_size: end_step (); break;
+    case Stage::learn_size: end_frame (); break;
   }
 }
 
@@ -354,7 +354,7 @@ Expected<bool> run_stage (const FrameTensors &frame, std::span<CorrelationTracke
 
 }  // namespace
 
-Expected<> run_steps (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+Expected<> run_stages (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   // filters on the host learn from the last frame's example while the first requests are answered
   std::vector<HostModel *> learning;

@@ -27,8 +27,8 @@
 
 namespace integralhist {
 
-/// Tracks one target. Each frame is a step of stages: the model answers the request () of a stage,
-/// and read_answer () reads the answer. run_steps () runs the steps of many targets at once.
+/// Tracks one target. A frame has several stages: the model answers the request () of a stage, and
+/// read_answer () reads the answer. run_stages () runs the stages of many targets at once.
 class CorrelationTracker {
 public:
   /// Makes a tracker for a target with this box. start () learns what the target looks like.
@@ -37,15 +37,15 @@ public:
   {
   }
 
-  /// Begins a step that learns the target from the contents of a box. If the tracker has learned
+  /// Begins a frame that learns the target from the contents of a box. If the tracker has learned
   /// the target before, half of this stays: the box may show an object in front of the target.
   Expected<> start (const FrameTensors &frame, const CentreBox &box);
-  /// Begins a step that looks for the target in the next frame. The target is lost after
-  /// `lost_after` frames in a row with little confidence; 0 for never.
+  /// Begins a frame that looks for the target. The target is lost after `lost_after` frames in a
+  /// row with little confidence; 0 for never.
   Expected<> begin_search (const FrameTensors &frame, unsigned lost_after,
                            const ExpectedMotion &motion = {});
 
-  /// Returns the present stage's request to the target's model; null if the step is done.
+  /// Returns the present stage's request to the target's model; null if the frame is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
   void read_answer (const FrameTensors &frame);
 
@@ -54,7 +54,7 @@ public:
   DeviceModel *device_model () { return device_.get (); }
   bool has_started () const { return has_started_; }
 
-  /// Ends the step after the GPU has failed, and reads the model back to the host. If that fails,
+  /// Ends the frame after the GPU has failed, and reads the model back to the host. If that fails,
   /// or if the tracker was about to start, has_started () is false afterwards.
   void give_up_device ();
 
@@ -98,7 +98,7 @@ private:
   void on_candidate_results (const FrameTensors &frame);
   void apply_match (const FrameTensors &frame, const FoundMatch &found);
   void request_learning (const FoundMatch &found);
-  void end_step ();
+  void end_frame ();
   void on_size (double factor);
 
   CentreBox box_;             // with the first box's size
@@ -116,14 +116,15 @@ private:
   Disappearance disappearance_;
   bool is_lost_ = false;
 
-  // of the step
+  // of the frame
   ModelRequest request_;
   FoundMatch match_near_last_box_ = {};  // best match around a lost target's last place
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
 
-/// Runs the steps of many trackers to their end. Their models answer requests together.
-Expected<> run_steps (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
+/// Runs a frame of many trackers, stage by stage, to its end. Their models answer requests
+/// together.
+Expected<> run_stages (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

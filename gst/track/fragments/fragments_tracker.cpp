@@ -100,21 +100,21 @@ public:
   {
   }
 
-  Expected<> run (std::span<const Step<FragmentsTarget>> steps)
+  Expected<> run (SoughtTargets<FragmentsTarget> targets)
   {
     std::vector<GridSearch> searches;
     std::vector<std::size_t> firsts;  // the first search of each target
-    for (const auto &step : steps) {
+    for (const auto &[target, motion] : targets) {
       firsts.push_back (searches.size ());
-      TRY (prepare (*step.target, searches));
+      TRY (prepare (*target, searches));
     }
     firsts.push_back (searches.size ());
     TRY (vote (searches));
-    for (std::size_t i = 0; i < steps.size (); i++)
+    for (std::size_t i = 0; i < targets.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
           !found.empty ())
-        TRY (steps[i].target->lost_ ? find_again (*steps[i].target, found[0])
-                                    : judge_frame (*steps[i].target, found));
+        TRY (targets[i].target->lost_ ? find_again (*targets[i].target, found[0])
+                                      : judge_frame (*targets[i].target, found));
     return {};
   }
 
@@ -387,10 +387,10 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
 }
 
 Expected<> track_by_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                               unsigned lost_after, std::span<const Step<FragmentsTarget>> steps)
+                               unsigned lost_after, SoughtTargets<FragmentsTarget> targets)
 {
-  return steps.empty () ? Expected<> ()
-                        : FragmentsSearch (histogram, settings, lost_after).run (steps);
+  return targets.empty () ? Expected<> ()
+                          : FragmentsSearch (histogram, settings, lost_after).run (targets);
 }
 
 }  // namespace integralhist

@@ -70,6 +70,6 @@ private:
 /// Looks for targets in the tensor of a frame, which must be computed, and starts new ones in it. A
 /// target is lost after `lost_after` bad frames in a row; 0 for never.
 Expected<> track_by_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                               unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
+                               unsigned lost_after, SoughtTargets<FragmentsTarget> targets);
 
 }  // namespace integralhist
