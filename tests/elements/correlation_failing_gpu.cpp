@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <gst/track/correlation/correlation_target.hpp>
-#include <gst/track/correlation/device_models.hpp>
+#include <gst/track/correlation/device_model_pool.hpp>
 
 #include "correlation_steps.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 /// Models without a GPU: they keep what they were made from, see a target that neither moves nor
 /// changes size, and fail when the test says so.
-class PretendedModels final : public DeviceModels {
+class PretendedModels final : public DeviceModelPool {
 public:
   unsigned searches = 0;
   bool fails = false, loses_all = false, is_full = false;
@@ -42,10 +42,10 @@ public:
     if (fails)
       return error (Error::Kind::failed, "pretended");
     for (const auto &[model, request] : queries) {
-      request->matches.clear ();
+      request->answer.matches.clear ();
       for (const auto &[x, y] : request->middles)
-        request->matches.push_back ({ x, y, 1, 20, 1 });
-      request->size_factor = 1;
+        request->answer.matches.push_back ({ x, y, 1, 20, 1 });
+      request->answer.size_factor = 1;
       searches += request->stage == Stage::search;
     }
     return {};
@@ -58,9 +58,9 @@ private:
   };
 };
 
-void step (CorrelationTracker &tracker, const FrameTensors &frame, bool works = true)
+void step (SingleTargetTracker &tracker, const FrameTensors &frame, bool works = true)
 {
-  CorrelationTracker *const its = &tracker;
+  SingleTargetTracker *const its = &tracker;
   fail_unless (tracker.begin_search (frame, kLostAfter).has_value ());
   fail_unless (integralhist::run_stages (frame, { &its, 1 }).has_value () == works);
 }
@@ -74,7 +74,7 @@ TEST (failing_gpu)
   const Scene scene;
   for (const bool loses_all : { false, true }) {
     Frames frames (kWidth, kHeight);
-    CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+    SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
     for (int i = 0; i < 6; i++)
       follow (tracker, frames, scene.at (160, 120));
     const auto models = std::make_shared<PretendedModels> ();
@@ -106,7 +106,7 @@ TEST (full_gpu)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
   const auto models = std::make_shared<PretendedModels> ();
   models->is_full = true;
   for (int i = 0; i < 12; i++) {
@@ -123,7 +123,8 @@ TEST (failing_start)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120), *const its = &tracker;
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120), *const its =
+                                                                                   &tracker;
   const auto models = std::make_shared<PretendedModels> ();
   FrameTensors frame = frames.of (scene.at (160, 120));
   frame.models = models;

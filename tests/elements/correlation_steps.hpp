@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <gst/track/correlation/tracker.hpp>
+#include <gst/track/correlation/single_target_tracker.hpp>
 
 #include "correlation_frames.hpp"
 #include "test.hpp"
@@ -15,7 +15,7 @@ namespace integralhist {
 constexpr int kWidth = 320, kHeight = 240;
 constexpr unsigned kLostAfter = 5;
 
-inline double overlap (const CorrelationTracker &target, double x, double y, double width,
+inline double overlap (const SingleTargetTracker &target, double x, double y, double width,
                        double height)
 {
   const auto shared = [] (double a, double a_side, double b, double b_side) {
@@ -41,23 +41,23 @@ struct Scene {
 };
 
 /// Runs a step of the tracker to its end.
-inline void finish (CorrelationTracker &tracker, const FrameTensors &frame)
+inline void finish (SingleTargetTracker &tracker, const FrameTensors &frame)
 {
-  CorrelationTracker *const its = &tracker;
+  SingleTargetTracker *const its = &tracker;
   fail_unless (integralhist::run_stages (frame, { &its, 1 }).has_value ());
 }
 
-inline CorrelationTracker start (Frames &frames, const RgbPicture &picture, double x, double y,
-                                 double width = 36, double height = 48)
+inline SingleTargetTracker start (Frames &frames, const RgbPicture &picture, double x, double y,
+                                  double width = 36, double height = 48)
 {
-  CorrelationTracker tracker ({ x, y, width, height });
+  SingleTargetTracker tracker ({ x, y, width, height });
   const FrameTensors frame = frames.of (picture);
   fail_unless (tracker.start (frame, { x, y, width, height }).has_value ());
   finish (tracker, frame);
   return tracker;
 }
 
-inline void follow (CorrelationTracker &tracker, Frames &frames, const RgbPicture &picture,
+inline void follow (SingleTargetTracker &tracker, Frames &frames, const RgbPicture &picture,
                     const ExpectedMotion &motion = {})
 {
   const FrameTensors frame = frames.of (picture);
@@ -65,7 +65,7 @@ inline void follow (CorrelationTracker &tracker, Frames &frames, const RgbPictur
   finish (tracker, frame);
 }
 
-inline void correct (CorrelationTracker &tracker, Frames &frames, const RgbPicture &picture,
+inline void correct (SingleTargetTracker &tracker, Frames &frames, const RgbPicture &picture,
                      double x, double y, double width, double height)
 {
   const FrameTensors frame = frames.of (picture);

@@ -2,7 +2,7 @@
 //
 // The correlation tracker and its parts, on pictures of targets whose places, sizes and colours are
 // known.
-#include <gst/track/correlation/tracker.hpp>
+#include <gst/track/correlation/single_target_tracker.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -205,7 +205,7 @@ TEST (motion)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (100, 100), 100, 100);
+  SingleTargetTracker tracker = start (frames, scene.at (100, 100), 100, 100);
   double x = 100, y = 100;
   for (int i = 1; i <= 40; i++) {
     x += 9 * std::cos (i * 0.2), y += 7 * std::sin (i * 0.15);
@@ -222,7 +222,7 @@ TEST (growth)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
   double scale = 1;
   for (int i = 1; i <= 50; i++) {
     scale *= i <= 25 ? 1.02 : 0.98;
@@ -241,7 +241,7 @@ TEST (other_shape)
   const Scene scene;
   for (const double width : { 12, 110 }) {
     Frames frames (kWidth, kHeight);
-    CorrelationTracker first = start (frames, scene.at (160, 120), 160, 120, width, 40);
+    SingleTargetTracker first = start (frames, scene.at (160, 120), 160, 120, width, 40);
     for (int i = 0; i < 10; i++)
       follow (first, frames, scene.at (160, 120));
     correct (first, frames, scene.at (160, 120), 160, 120, 36, 48);
@@ -302,7 +302,7 @@ TEST (cut)
   const RgbPicture other = squares (kWidth, kHeight, 7, 20, 255);
   for (const bool may_be_lost : { true, false }) {
     Frames frames (kWidth, kHeight);
-    CorrelationTracker tracker = start (frames, scene.at (150, 120), 150, 120);
+    SingleTargetTracker tracker = start (frames, scene.at (150, 120), 150, 120);
     const auto follow_frame = [&] (const RgbPicture &picture) {
       const FrameTensors frame = frames.of (picture);
       fail_unless (tracker.begin_search (frame, may_be_lost ? kLostAfter : 0).has_value ());
@@ -327,7 +327,7 @@ TEST (weak_start)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (150, 120), 150, 120);
+  SingleTargetTracker tracker = start (frames, scene.at (150, 120), 150, 120);
   follow (tracker, frames, squares (kWidth, kHeight, 7, 20, 255));
   fail_unless (tracker.evidence ().peak_ratio < 0.7, "%g", tracker.evidence ().peak_ratio);
   fail_unless (tracker.confidence () < 0.5, "%g", tracker.confidence ());
@@ -338,7 +338,7 @@ TEST (track_record)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (100, 100), 100, 100);
+  SingleTargetTracker tracker = start (frames, scene.at (100, 100), 100, 100);
   double least = 0;
   for (int i = 1; i <= 60; i++) {
     const double x = 100 - i * 85 / 60.0, before = least;
@@ -367,7 +367,7 @@ TEST (lost_and_found)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (80, 100), 80, 100);
+  SingleTargetTracker tracker = start (frames, scene.at (80, 100), 80, 100);
   for (int i = 1; i <= 10; i++)
     follow (tracker, frames, scene.at (80 + i, 100));
   for (int i = 1; i <= int (kLostAfter); i++) {
@@ -389,7 +389,7 @@ TEST (hidden)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
   for (int i = 1; i <= 10; i++)
     follow (tracker, frames, scene.at (160, 120));
   const RgbPicture wall = squares (60, 80, 9, 150, 200);
@@ -412,13 +412,13 @@ TEST (together)
   const CentreBox boxes[] = {
     { 100, 100, 36, 48 }, { 200, 60, 20, 20 }, { 60, 180, 90, 30 }, { 5, 5, 12, 9 }
   };
-  std::vector<CorrelationTracker> alone, together;
-  std::vector<CorrelationTracker *> all;
+  std::vector<SingleTargetTracker> alone, together;
+  std::vector<SingleTargetTracker *> all;
   for (const auto &box : boxes) {
     alone.push_back (start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height));
     together.emplace_back (box);
   }
-  for (CorrelationTracker &tracker : together)
+  for (SingleTargetTracker &tracker : together)
     all.push_back (&tracker);
   for (int i = 0; i < 30; i++) {
     // the target grows, leaves, and comes back
@@ -433,7 +433,7 @@ TEST (together)
     for (std::size_t t = 0; t < all.size (); t++) {
       if (i > 0)
         follow (alone[t], frames, picture);
-      const CorrelationTracker &a = alone[t], &b = *all[t];
+      const SingleTargetTracker &a = alone[t], &b = *all[t];
       fail_unless (a.x () == b.x () && a.y () == b.y () && a.width () == b.width ()
                        && a.confidence () == b.confidence () && !all[t]->request (),
                    "target %zu, frame %d: %g, %g and %g, %g", t, i, a.x (), a.y (), b.x (), b.y ());
@@ -452,7 +452,7 @@ TEST (anywhere)
                 { 0, 0, 40, 40 },         { kWidth, kHeight, 30, 60 },   { 0.5, 120, 1, 240 },
                 { kWidth - 0.5, 3, 1, 6 } };
   for (const auto &box : boxes) {
-    CorrelationTracker tracker =
+    SingleTargetTracker tracker =
         start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height);
     for (int i = 0; i < 10; i++) {
       follow (tracker, frames, i < 3 ? scene.at (100 + i, 100) : RgbPicture (kWidth, kHeight));
@@ -473,7 +473,7 @@ TEST (expected_outside)
   for (const ExpectedMotion &motion :
        { ExpectedMotion{ 0, -900, 0.5 }, ExpectedMotion{ 0, 900, 0.5 },
          ExpectedMotion{ -900, 0, 0.5 }, ExpectedMotion{ 900, 900, 0.5 } }) {
-    CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+    SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
     for (int i = 0; i < 5; i++)
       follow (tracker, frames, scene.at (160, 120));
     follow (tracker, frames, scene.at (160, 120), motion);
@@ -492,7 +492,7 @@ TEST (flat)
 {
   Frames frames (kWidth, kHeight);
   const RgbPicture black (kWidth, kHeight);
-  CorrelationTracker tracker = start (frames, black, 160, 120);
+  SingleTargetTracker tracker = start (frames, black, 160, 120);
   for (int i = 0; i < 20; i++)
     follow (tracker, frames, black);
   fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && std::isfinite (tracker.width ()));

@@ -24,7 +24,7 @@ using inthist::correlation::CellGrid;
 using inthist::correlation::kCellUnit;
 using inthist::correlation::kGrid;
 
-class DeviceModels;
+class DeviceModelPool;
 class DeviceFeatureImage;
 
 /// The tensors of a frame that the tracker uses, all of the same size. On a GPU there are also
@@ -33,7 +33,7 @@ struct FrameTensors {
   GstIntegralHistogram *gradients;  // 18 directions, weighted and soft
   GstIntegralHistogram *colours;    // hsv, at most 256 bins
   GstIntegralHistogram *luma;       // a summed-area table
-  std::shared_ptr<DeviceModels> models = nullptr;
+  std::shared_ptr<DeviceModelPool> models = nullptr;
   DeviceFeatureImage *gradient_image = nullptr, *colour_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }

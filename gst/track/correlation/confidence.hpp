@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The confidence: how likely the target is at the place with the highest response (tracker.hpp).
+// The confidence: how likely the target is at the place with the highest response.
 //
 // The evidence of one frame is how far the filter's peak stands out of the rest of its response
 // (the ratio of peak and sidelobes; D. Bolme et al., "Visual object tracking using adaptive

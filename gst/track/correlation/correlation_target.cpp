@@ -113,7 +113,7 @@ inthist::Region CorrelationTarget::region (const FrameTensors &frame,
 {
   if (tracker_ && !is_corrected_)
     return tracker_->region (frame, motion);
-  return CorrelationTracker::region (
+  return SingleTargetTracker::region (
       frame, { box_.x + box_.width / 2, box_.y + box_.height / 2, box_.width, box_.height }, {});
 }
 
@@ -124,9 +124,9 @@ void CorrelationTarget::resize (double x_factor, double y_factor)
     tracker_->resize (x_factor, y_factor);
 }
 
-Expected<CorrelationTracker *> CorrelationTarget::begin_frame (const FrameTensors &frame,
-                                                               unsigned lost_after,
-                                                               const ExpectedMotion &motion)
+Expected<SingleTargetTracker *> CorrelationTarget::begin_frame (const FrameTensors &frame,
+                                                                unsigned lost_after,
+                                                                const ExpectedMotion &motion)
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
@@ -175,7 +175,7 @@ static Expected<> run_alone (const FrameTensors &tensors, unsigned lost_after,
 {
   return in_parallel (int (targets.size ()), [&] (int i) -> Expected<> {
     const auto &[target, motion] = targets[std::size_t (i)];
-    CorrelationTracker *const tracker = TRY (target->begin_frame (tensors, lost_after, motion));
+    SingleTargetTracker *const tracker = TRY (target->begin_frame (tensors, lost_after, motion));
     return tracker ? run_stages (tensors, std::span (&tracker, 1)) : Expected<> ();
   });
 }
@@ -185,7 +185,7 @@ static Expected<> run_together (const FrameTensors &tensors, unsigned lost_after
                                 SoughtTargets<CorrelationTarget> targets)
 {
   const int n = int (targets.size ());
-  std::vector<CorrelationTracker *> trackers (targets.size ());
+  std::vector<SingleTargetTracker *> trackers (targets.size ());
   // with models on a GPU, beginning a target's frame is faster than starting a task for it
   TRY (in_parallel (n, tensors.models ? 1 : n, [&] (int i) -> Expected<> {
     const auto &[target, motion] = targets[std::size_t (i)];
@@ -219,7 +219,7 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
   if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
     if constexpr (INTHIST_CUDA)  // without CUDA no images are on a GPU
       if (!models_ || !models_->are_on_device_of (*tensors.gradient_image))
-        models_ = make_device_models (*tensors.gradient_image);
+        models_ = make_device_model_pool (*tensors.gradient_image);
     if (models_ && models_->are_on_device_of (*tensors.luma_image)
         && models_->are_on_device_of (*tensors.colour_image))
       tensors.models = models_;

@@ -11,7 +11,7 @@
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/track/base/target.hpp>
 
-#include "tracker.hpp"
+#include "single_target_tracker.hpp"
 
 namespace integralhist {
 
@@ -54,8 +54,8 @@ public:
   void resize (double x_factor, double y_factor) override;
   /// Begins this frame of the target's tracker, and returns the tracker; null if a lost target has
   /// no model that could find it.
-  Expected<CorrelationTracker *> begin_frame (const FrameTensors &frame, unsigned lost_after,
-                                              const ExpectedMotion &motion = {});
+  Expected<SingleTargetTracker *> begin_frame (const FrameTensors &frame, unsigned lost_after,
+                                               const ExpectedMotion &motion = {});
   /// Lets the target continue on the CPU after a GPU has failed.
   void give_up_device ()
   {
@@ -71,7 +71,7 @@ public:
 private:
   TargetBox box_;
   std::pair<HistogramSpec, unsigned> colours_;  // of the last frame's colours
-  std::optional<CorrelationTracker> tracker_;
+  std::optional<SingleTargetTracker> tracker_;
   bool is_corrected_ = false;  // a new box was given
 };
 
@@ -96,8 +96,8 @@ private:
   Expected<bool> prepare (FrameTensors &tensors, SoughtTargets<CorrelationTarget> targets);
 
   const gpointer logged_as_;
-  std::shared_ptr<DeviceModels> models_;  // on the last frame's GPU
-  bool device_failed_ = false;            // no GPU until reset ()
+  std::shared_ptr<DeviceModelPool> models_;  // on the last frame's GPU
+  bool device_failed_ = false;               // no GPU until reset ()
 };
 
 }  // namespace integralhist

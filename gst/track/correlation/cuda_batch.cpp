@@ -95,8 +95,8 @@ const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid,
   grids.most_rows = std::max (grids.most_rows, grid.rows);
   grids.most_sums = std::max (grids.most_sums, grid.columns * planes);
   grids.widest = std::max (grids.widest, std::min (grid.width, double (width_)));
-  int *const x = work_.take<int> (std::size_t (grid.columns) + 1), *const y = work_.take<int> (
-                                                                       std::size_t (grid.rows) + 1);
+  int *const x = work_.take<int> (std::size_t (grid.columns) + 1);
+  int *const y = work_.take<int> (std::size_t (grid.rows) + 1);
   auto *const value_weights = model ? work_.take<std::uint16_t> (256) : nullptr;
   auto *const sums = work_.take<std::int64_t> (grid.size () * std::size_t (planes));
   if (!writes ())
@@ -198,11 +198,8 @@ void CudaBatch::add_example (const DeviceRequest &target, const Centre &middle,
   const CentreBox &box = target.request->box;
   const SquareCells square = add_square (middle, box.side ());
   auto *const factors = inputs_.take<std::complex<double>> (shift ? kHalf + kGrid : 0);
-  auto *const wanted = inputs_.take<float> (starts ? kFrequencies : 0), *const inside =
-                                                                            inputs_.take<float> (
-                                                                                starts
-                                                                                    ? kFilterCells
-                                                                                    : 0);
+  float *const wanted = inputs_.take<float> (starts ? kFrequencies : 0);
+  float *const inside = inputs_.take<float> (starts ? kFilterCells : 0);
   examples.add ([&] {
     CudaModel &model = CudaModel::of (target);
     if (shift)
@@ -226,15 +223,10 @@ void CudaBatch::add_example (const DeviceRequest &target, const Centre &middle,
 /// batch. If `box` is null, the job uses the last sample.
 SizeFilterJob CudaBatch::size_job (const CudaModel &model, const CentreBox *box)
 {
-  SizeFilterJob job = { .model = model.get (),
-                        .grids = nullptr,
-                        .columns = model.cells.columns,
-                        .rows = model.cells.rows,
-                        .factors = {},
-                        .response = nullptr,
-                        .mixed_share = 0,
-                        .larger = false,
-                        .rate = 0 };
+  SizeFilterJob job{};
+  job.model = model.get ();
+  job.columns = model.cells.columns;
+  job.rows = model.cells.rows;
   if (box) {
     float *factor = job.factors;
     for (const CellGrid &grid : model.cells.grids (*box)) {
@@ -298,18 +290,18 @@ Expected<> CudaBatch::check () const
 void CudaBatch::take_answers (const std::byte *answers) const
 {
   for (const auto &[request, offset] : matches_) {
-    request->matches.clear ();
-    request->candidates.clear ();
+    request->answer.matches.clear ();
+    request->answer.candidates.clear ();
   }
   for (const auto &[request, offset] : matches_)
-    request->matches.push_back (*reinterpret_cast<const Match *> (answers + offset));
+    request->answer.matches.push_back (*reinterpret_cast<const Match *> (answers + offset));
   for (const auto &[request, offset] : candidates_) {
     const auto *const candidates = reinterpret_cast<const Centre *> (answers + offset);
     for (std::size_t i = 0; i < kMaxCandidates && !std::isnan (candidates[i].x); i++)
-      request->candidates.push_back (candidates[i]);
+      request->answer.candidates.push_back (candidates[i]);
   }
   for (const auto &[request, offset] : responses_)
-    request->size_factor =
+    request->answer.size_factor =
         size_factor_of ({ reinterpret_cast<const double *> (answers + offset), kSizes });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The jobs on a GPU of one call of DeviceModels::run (), and their memory. The same code runs over
-// the requests twice: first it counts the jobs and the memory, then it writes the jobs.
+// The jobs on a GPU of one call of DeviceModelPool::run (), and their memory. The same code runs
+// over the requests twice: first it counts the jobs and the memory, then it writes the jobs.
 #pragma once
 
 #include <algorithm>

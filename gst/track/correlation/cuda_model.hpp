@@ -11,7 +11,7 @@
 
 #include <gst/integralhist/cuda/base/in_context.hpp>
 
-#include "device_models.hpp"
+#include "device_model_pool.hpp"
 
 namespace integralhist {
 

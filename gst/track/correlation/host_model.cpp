@@ -34,11 +34,8 @@ void HostModel::queue_search (const FrameTensors &frame, const ModelRequest &req
       square_searches_.size () == n_earlier_
           ? 0
           : square_searches_.back ().first_score + square_searches_.back ().scores.n_cells ();
-  square_searches_.push_back (
-      { middle,
-        {},
-        ScoreMap (score_cells (request.box, middle), frame.width (), frame.height ()),
-        first });
+  ScoreMap scores (score_cells (request.box, middle), frame.width (), frame.height ());
+  square_searches_.push_back ({ middle, {}, std::move (scores), first });
   queue_square (frame, square_around (middle.x, middle.y, request.box.side ()));
   square_searches_.back ().scores.queue_cells (colours.scores (), queries.scores);
 }
@@ -109,18 +106,18 @@ SizeFilter::Sample HostModel::sample (const FrameTensors &frame, const CentreBox
 
 /// Returns the responses of the filter to the shifts that are searched, combined with the scores of
 /// the colours there.
-std::vector<double> HostModel::combine_responses (const SquareSearch &searched,
-                                                  const ModelRequest &request,
-                                                  const ShiftWeights &weights,
-                                                  std::span<const float> response)
+static std::vector<double> combine_responses (const ScoreMap &map, const Centre &middle,
+                                              const ModelRequest &request,
+                                              const ShiftWeights &weights,
+                                              std::span<const float> response)
 {
   const CentreBox &box = request.box;
   std::vector<double> xs, ys;
   for (int shift = -kSearchRadius; shift <= kSearchRadius; shift++) {
-    xs.push_back (searched.middle.x + shift * box.cell ());
-    ys.push_back (searched.middle.y + shift * box.cell ());
+    xs.push_back (middle.x + shift * box.cell ());
+    ys.push_back (middle.y + shift * box.cell ());
   }
-  const std::vector<double> scores = searched.scores.scores (xs, ys, box.width, box.height);
+  const std::vector<double> scores = map.scores (xs, ys, box.width, box.height);
   const double *score = scores.data ();
   std::vector<double> combined (kFilterCells);
   for (int down = -kSearchRadius; down <= kSearchRadius; down++)
@@ -145,7 +142,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
   searched.spectra = spectra_of_square (frame, square_around (x, y, box.side ()), which);
   const std::vector<float> response = filter.respond (searched.spectra);
   const ShiftWeights weights = shift_weights (request);
-  const std::vector<double> combined = combine_responses (searched, request, weights, response);
+  const std::vector<double> combined =
+      combine_responses (searched.scores, searched.middle, request, weights, response);
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
   // If a detector runs (`spread` is not 0), the filter has recently learned the exact place. Then
@@ -200,14 +198,15 @@ std::vector<Centre> HostModel::find_candidates (const CentreBox &box)
 Expected<> HostModel::search (const FrameTensors &frame, ModelRequest &request)
 {
   const int n = int (request.middles.size ());
-  request.matches.resize (std::size_t (n));
+  request.answer.matches.resize (std::size_t (n));
   TRY (in_parallel (n, [&] (int i) -> Expected<> {
     const std::size_t which = std::size_t (i);
-    request.matches[which] =
+    request.answer.matches[which] =
         best_match (frame, request, square_searches_[n_earlier_ + which], which);
     return {};
   }));
-  request.candidates = request.whole_frame ? find_candidates (request.box) : std::vector<Centre> ();
+  request.answer.candidates =
+      request.whole_frame ? find_candidates (request.box) : std::vector<Centre> ();
   return {};
 }
 
@@ -253,7 +252,7 @@ Expected<> HostModel::answer (const FrameTensors &frame, ModelRequest &request)
       break;
     case Stage::find_size:
       sample_ = sample (frame, request.box);
-      request.size_factor = sizes.find (sample_);
+      request.answer.size_factor = sizes.find (sample_);
       break;
     case Stage::learn_size:
       colours.learn (queries.counts, request.rate);

@@ -74,10 +74,6 @@ private:
   ComplexArray spectra_of_square (const FrameTensors &frame, const CellGrid &square,
                                   std::size_t which) const;
   SizeFilter::Sample sample (const FrameTensors &frame, const CentreBox &box) const;
-  static std::vector<double> combine_responses (const SquareSearch &searched,
-                                                const ModelRequest &request,
-                                                const inthist::correlation::ShiftWeights &weights,
-                                                std::span<const float> response);
   Match best_match (const FrameTensors &frame, const ModelRequest &request, SquareSearch &searched,
                     std::size_t which) const;
   std::vector<Centre> find_candidates (const CentreBox &box);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The requests of the stages of a tracker's frame (tracker.hpp) to the model of its target: the
+// The requests of a tracker's stages (single_target_tracker.cpp) to the model of its target: the
 // learned correlation filter, filter of sizes and colours. A model is in the host's memory
-// (host_model.hpp) or in a GPU's (device_models.hpp). Both give the same answers, to the bit.
+// (host_model.hpp) or in a GPU's (cuda_model.hpp). Both give the same answers, to the bit.
 #pragma once
 
 #include <cmath>
@@ -32,6 +32,13 @@ struct CentreBox {
 
 enum class Stage { done, start, search, search_elsewhere, learn_filter, find_size, learn_size };
 
+/// The answer of a model to Stage::search and Stage::search_elsewhere, and to Stage::find_size.
+struct ModelAnswer {
+  std::vector<Match> matches = {};      // of the searched squares
+  std::vector<Centre> candidates = {};  // at most kMaxCandidates
+  double size_factor = 1;               // how much larger the target is than its box
+};
+
 /// The request of a tracker's stage to the target's model, and the model's answer. For stages that
 /// learn, `box` is where the target is now.
 struct ModelRequest {
@@ -59,10 +66,7 @@ struct ModelRequest {
   // learns from the sample of Stage::find_size, enlarged by this factor.
   std::optional<double> factor = {};
 
-  // Answers
-  std::vector<Match> matches = {};      // of the squares
-  std::vector<Centre> candidates = {};  // at most kMaxCandidates
-  double size_factor = 1;               // how much larger the target is than its box
+  ModelAnswer answer = {};
 };
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Models of many targets on the GPU that has the frames' tensors (kernels/correlation). They have
-// the same bits as models on the host.
+// The pool of the models of all targets on the GPU that has the frames' tensors
+// (kernels/correlation). They have the same bits as models on the host.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,9 @@ struct DeviceRequest {
 };
 
 /// Makes and runs the models of targets on one GPU, which executes the calls in their order.
-class DeviceModels {
+class DeviceModelPool {
 public:
-  virtual ~DeviceModels () = default;
+  virtual ~DeviceModelPool () = default;
   virtual bool are_on_device_of (const DeviceFeatureImage &image) const = 0;
   /// Copies a model to the GPU. After Error::Kind::no_memory, the model on the host stays in use.
   virtual Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) = 0;
@@ -40,6 +40,6 @@ public:
 };
 
 /// Makes models on the GPU that has an image. A build without CUDA does not have this function.
-std::shared_ptr<DeviceModels> make_device_models (const DeviceFeatureImage &image);
+std::shared_ptr<DeviceModelPool> make_device_model_pool (const DeviceFeatureImage &image);
 
 }  // namespace integralhist

@@ -16,7 +16,7 @@
 //
 // The constants were chosen on sixteen sequences; kColourWeight and the constants of the confidence
 // on thirty. docs/measurements says how, and how well they work.
-#include "tracker.hpp"
+#include "single_target_tracker.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -48,21 +48,21 @@ constexpr double kMinRelativeSize = 0.2, kMaxRelativeSize = 5,
 
 }  // namespace
 
-bool CorrelationTracker::matches_colours (const Match &match) const
+bool SingleTargetTracker::matches_colours (const Match &match) const
 {
   return match.score > kColourThreshold * usual_score_;
 }
 
 /// Enters a stage, and returns the stage's request to the model, for the caller to complete. The
 /// request keeps the memory of the last answers.
-ModelRequest &CorrelationTracker::enter_stage (Stage next)
+ModelRequest &SingleTargetTracker::enter_stage (Stage next)
 {
   request_.stage = next;
   request_.box = box ();
   return request_;
 }
 
-Expected<> CorrelationTracker::start (const FrameTensors &frame, const CentreBox &box)
+Expected<> SingleTargetTracker::start (const FrameTensors &frame, const CentreBox &box)
 {
   TRY (move_model_to (frame.models));
   box_ = box;
@@ -83,7 +83,7 @@ Expected<> CorrelationTracker::start (const FrameTensors &frame, const CentreBox
 
 /// Moves the target's model to the GPU of `models`, or to the host if `models` is null. A model for
 /// which the GPU has no memory stays on the host.
-Expected<> CorrelationTracker::move_model_to (const std::shared_ptr<DeviceModels> &models)
+Expected<> SingleTargetTracker::move_model_to (const std::shared_ptr<DeviceModelPool> &models)
 {
   if (device_ && models_ == models)
     return {};
@@ -102,7 +102,7 @@ Expected<> CorrelationTracker::move_model_to (const std::shared_ptr<DeviceModels
 
 /// Moves the target's model from a GPU to the host. If it cannot be read, the target must be
 /// learned again.
-Expected<> CorrelationTracker::move_model_to_host ()
+Expected<> SingleTargetTracker::move_model_to_host ()
 {
   auto read = models_->read (*device_);
   device_ = nullptr;
@@ -117,7 +117,7 @@ Expected<> CorrelationTracker::move_model_to_host ()
   return {};
 }
 
-void CorrelationTracker::give_up_device ()
+void SingleTargetTracker::give_up_device ()
 {
   if (request_.stage == Stage::start)
     has_started_ = false;  // its model may be incomplete
@@ -126,13 +126,13 @@ void CorrelationTracker::give_up_device ()
     (void) move_model_to_host ();
 }
 
-void CorrelationTracker::resize (double x_factor, double y_factor)
+void SingleTargetTracker::resize (double x_factor, double y_factor)
 {
   box_ = { box_.x * x_factor, box_.y * y_factor, box_.width * x_factor, box_.height * y_factor };
 }
 
-inthist::Region CorrelationTracker::region (const FrameTensors &frame, const CentreBox &now,
-                                            const ExpectedMotion &motion)
+inthist::Region SingleTargetTracker::region (const FrameTensors &frame, const CentreBox &now,
+                                             const ExpectedMotion &motion)
 {
   const double x = now.x + motion.x, y = now.y + motion.y, margin = 2 * now.cell ();
   const auto edge = [] (double at, int most) { return int (std::clamp (at, 0.0, double (most))); };
@@ -145,7 +145,7 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Cen
 }
 
 /// Notes the evidence of a frame's best match, and what it adds to the record.
-void CorrelationTracker::note_evidence (const FrameTensors &frame, const Match &match)
+void SingleTargetTracker::note_evidence (const FrameTensors &frame, const Match &match)
 {
   constexpr double kRecovery = 0.005, kEdge = 2;  // share a frame; pixels
   const double peak_ratio = match.peak / std::max (1e-6, usual_peak_);
@@ -160,7 +160,7 @@ void CorrelationTracker::note_evidence (const FrameTensors &frame, const Match &
 }
 
 /// Decides from a frame's best match whether the target is lost. Returns how much to learn, 0 to 1.
-double CorrelationTracker::assess_match (const FrameTensors &frame, const Match &match)
+double SingleTargetTracker::assess_match (const FrameTensors &frame, const Match &match)
 {
   note_evidence (frame, match);
   const double peak_ratio = evidence_.peak_ratio;
@@ -191,8 +191,8 @@ double CorrelationTracker::assess_match (const FrameTensors &frame, const Match 
   return rate;
 }
 
-Expected<> CorrelationTracker::begin_search (const FrameTensors &frame, unsigned lost_after,
-                                             const ExpectedMotion &motion)
+Expected<> SingleTargetTracker::begin_search (const FrameTensors &frame, unsigned lost_after,
+                                              const ExpectedMotion &motion)
 {
   TRY (move_model_to (frame.models));
   age_++;
@@ -205,35 +205,35 @@ Expected<> CorrelationTracker::begin_search (const FrameTensors &frame, unsigned
   return {};
 }
 
-void CorrelationTracker::on_search_results (const FrameTensors &frame)
+void SingleTargetTracker::on_search_results (const FrameTensors &frame)
 {
-  const FoundMatch found = { request_.matches.front (), request_.middles.front () };
+  const FoundMatch found = { request_.answer.matches.front (), request_.middles.front () };
   if (age_ == 1) {
     usual_peak_ = std::max (double (found.match.peak), kMinUsualPeak);
     usual_score_ = found.match.score;
   }
-  if (!is_lost_ || request_.candidates.empty ())
+  if (!is_lost_ || request_.answer.candidates.empty ())
     return apply_match (frame, found);
   match_near_last_box_ = found;
   ModelRequest &request = enter_stage (Stage::search_elsewhere);
-  request.middles = request.candidates;
+  request.middles = request.answer.candidates;
   request.spread = 0;  // per_peak stays as it was for Stage::search
   request.whole_frame = false;
 }
 
 /// Reads the results of a search for a lost target at other places of the frame.
-void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
+void SingleTargetTracker::on_candidate_results (const FrameTensors &frame)
 {
   FoundMatch best = match_near_last_box_;
-  for (std::size_t i = 0; i < request_.matches.size (); i++)
-    if (const Match &match = request_.matches[i];
+  for (std::size_t i = 0; i < request_.answer.matches.size (); i++)
+    if (const Match &match = request_.answer.matches[i];
         match.peak > kElsewhereGain * best.match.peak && matches_colours (match))
       best = { match, request_.middles[i] };
   apply_match (frame, best);
 }
 
 /// Moves the target to the place of a match, unless the match is weak, and requests the learning.
-void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatch &found)
+void SingleTargetTracker::apply_match (const FrameTensors &frame, const FoundMatch &found)
 {
   const Match &match = found.match;
   rate_ = assess_match (frame, match);
@@ -247,7 +247,7 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatc
     end_frame ();
 }
 
-void CorrelationTracker::end_frame ()
+void SingleTargetTracker::end_frame ()
 {
   request_.stage = Stage::done;
   if (host_)
@@ -255,7 +255,7 @@ void CorrelationTracker::end_frame ()
 }
 
 /// Requests the learning from a frame: by turns of the filter and of the sizes, first the filter.
-void CorrelationTracker::request_learning (const FoundMatch &found)
+void SingleTargetTracker::request_learning (const FoundMatch &found)
 {
   constexpr double kMaxMoved = 2;  // cells
   usual_peak_ += rate_ * kAverageRate * (found.match.peak - usual_peak_);
@@ -276,7 +276,7 @@ void CorrelationTracker::request_learning (const FoundMatch &found)
     request.shift = shift;
 }
 
-void CorrelationTracker::on_size (double factor)
+void SingleTargetTracker::on_size (double factor)
 {
   const double before = relative_size_;
   relative_size_ = std::clamp (relative_size_ * factor, kMinRelativeSize, kMaxRelativeSize);
@@ -290,12 +290,12 @@ void CorrelationTracker::on_size (double factor)
     request.factor = relative_size_ / before;
 }
 
-void CorrelationTracker::read_answer (const FrameTensors &frame)
+void SingleTargetTracker::read_answer (const FrameTensors &frame)
 {
   switch (request_.stage) {
     case Stage::search: on_search_results (frame); break;
     case Stage::search_elsewhere: on_candidate_results (frame); break;
-    case Stage::find_size: on_size (request_.size_factor); break;
+    case Stage::find_size: on_size (request_.answer.size_factor); break;
     case Stage::start: has_started_ = true; [[fallthrough]];
     case Stage::done:
     case Stage::learn_filter:
@@ -303,9 +303,8 @@ void CorrelationTracker::read_answer (const FrameTensors &frame)
   }
 }
 
-namespace {
-
-Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+static Expected<> answer_on_host (const FrameTensors &frame,
+                                  std::span<SingleTargetTracker *const> trackers)
 {
   const int n = int (trackers.size ());
   const auto model = [&] (int i) { return trackers[std::size_t (i)]->host_model (); };
@@ -318,31 +317,32 @@ Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTrack
     queries.push_back (&model (i)->queries);
   TRY (run_queries (frame, queries));
   return in_parallel (n, [&] (int i) -> Expected<> {
-    CorrelationTracker &tracker = *trackers[std::size_t (i)];
+    SingleTargetTracker &tracker = *trackers[std::size_t (i)];
     TRY (tracker.host_model ()->answer (frame, *tracker.request ()));
     tracker.read_answer (frame);
     return {};
   });
 }
 
-Expected<> answer_on_device (const FrameTensors &frame,
-                             std::span<CorrelationTracker *const> trackers)
+static Expected<> answer_on_device (const FrameTensors &frame,
+                                    std::span<SingleTargetTracker *const> trackers)
 {
   std::vector<DeviceRequest> requests;
-  for (CorrelationTracker *const tracker : trackers)
+  for (SingleTargetTracker *const tracker : trackers)
     requests.push_back ({ tracker->device_model (), tracker->request () });
   TRY (frame.models->run (frame, requests));
-  for (CorrelationTracker *const tracker : trackers)
+  for (SingleTargetTracker *const tracker : trackers)
     tracker->read_answer (frame);
   return {};
 }
 
 /// Runs one stage of all trackers: their models, on the CPU or a GPU, answer the requests of the
 /// stage. Returns whether there were requests.
-Expected<bool> run_stage (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+static Expected<bool> run_stage (const FrameTensors &frame,
+                                 std::span<SingleTargetTracker *const> trackers)
 {
-  std::vector<CorrelationTracker *> on_host, on_device;
-  for (CorrelationTracker *const tracker : trackers)
+  std::vector<SingleTargetTracker *> on_host, on_device;
+  for (SingleTargetTracker *const tracker : trackers)
     if (tracker->request ())
       (tracker->host_model () ? on_host : on_device).push_back (tracker);
   if (!on_host.empty ())
@@ -352,13 +352,11 @@ Expected<bool> run_stage (const FrameTensors &frame, std::span<CorrelationTracke
   return !on_host.empty () || !on_device.empty ();
 }
 
-}  // namespace
-
-Expected<> run_stages (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+Expected<> run_stages (const FrameTensors &frame, std::span<SingleTargetTracker *const> trackers)
 {
   // filters on the host learn from the last frame's example while the first requests are answered
   std::vector<HostModel *> learning;
-  for (CorrelationTracker *const tracker : trackers)
+  for (SingleTargetTracker *const tracker : trackers)
     if (HostModel *const model = tracker->host_model ();
         model && model->example && tracker->request ()
         && tracker->request ()->stage == Stage::search)

@@ -18,7 +18,7 @@
 
 #include "cuda_batch.hpp"
 #include "cuda_model.hpp"
-#include "device_models.hpp"
+#include "device_model_pool.hpp"
 
 #define GST_CAT_DEFAULT track_log ()
 
@@ -47,9 +47,9 @@ ModelTables make_tables ()
   return tables;
 }
 
-class CudaModels final : public DeviceModels {
+class CudaModelPool final : public DeviceModelPool {
 public:
-  explicit CudaModels (ContextRef context)
+  explicit CudaModelPool (ContextRef context)
       : context_ (context), buffers_ (context), own_ (std::move (context))
   {
   }
@@ -346,9 +346,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceModels> make_device_models (const DeviceFeatureImage &image)
+std::shared_ptr<DeviceModelPool> make_device_model_pool (const DeviceFeatureImage &image)
 {
-  return std::make_shared<CudaModels> (image.context ());
+  return std::make_shared<CudaModelPool> (image.context ());
 }
 
 }  // namespace integralhist

@@ -20,7 +20,7 @@
 #include <gst/track/base/target.hpp>
 
 #include "confidence.hpp"
-#include "device_models.hpp"
+#include "device_model_pool.hpp"
 #include "disappearance.hpp"
 #include "host_model.hpp"
 #include "model_request.hpp"
@@ -29,10 +29,10 @@ namespace integralhist {
 
 /// Tracks one target. A frame has several stages: the model answers the request () of a stage, and
 /// read_answer () reads the answer. run_stages () runs the stages of many targets at once.
-class CorrelationTracker {
+class SingleTargetTracker {
 public:
   /// Makes a tracker for a target with this box. start () learns what the target looks like.
-  explicit CorrelationTracker (const CentreBox &box)
+  explicit SingleTargetTracker (const CentreBox &box)
       : box_ (box), host_ (std::make_unique<HostModel> ())
   {
   }
@@ -87,7 +87,7 @@ private:
     Centre middle;
   };
 
-  Expected<> move_model_to (const std::shared_ptr<DeviceModels> &models);
+  Expected<> move_model_to (const std::shared_ptr<DeviceModelPool> &models);
   Expected<> move_model_to_host ();
   CentreBox box () const { return { x (), y (), width (), height () }; }
   ModelRequest &enter_stage (Stage next);
@@ -107,8 +107,8 @@ private:
   bool has_started_ = false;
   std::unique_ptr<HostModel> host_;
   std::unique_ptr<DeviceModel> device_;
-  std::shared_ptr<DeviceModels> models_;  // of the device's model
-  double aspect_ratio_ = 0;               // width / height of the box divided into cells
+  std::shared_ptr<DeviceModelPool> models_;  // of the device's model
+  double aspect_ratio_ = 0;                  // width / height of the box divided into cells
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   TrackRecord record_;
@@ -125,6 +125,6 @@ private:
 
 /// Runs a frame of many trackers, stage by stage, to its end. Their models answer requests
 /// together.
-Expected<> run_stages (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
+Expected<> run_stages (const FrameTensors &frame, std::span<SingleTargetTracker *const> trackers);
 
 }  // namespace integralhist
