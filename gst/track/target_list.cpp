@@ -150,16 +150,18 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame, bool confi
 {
   std::vector<TrackedBox> tracks;
   for (const auto &tracked : targets_)
-    if (tracked->is_confirmed () == confirmed)
-      tracks.push_back (
-          { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
-              tracked->confidence (), tracked->is_lost (), tracked->class_name,
-              tracked->detection_confidence, tracked->former_id },
-            tracked->serial,
-            tracked->age,
-            tracked->first_seen,
-            tracked->last_seen,
-            tracked->detection });
+    if (tracked->is_confirmed () == confirmed) {
+      Track track = { tracked->id,
+                      tracked->parent,
+                      frame.nearest (frame.in_frame (tracked->box ())),
+                      tracked->confidence (),
+                      tracked->is_lost (),
+                      tracked->class_name,
+                      tracked->detection_confidence,
+                      tracked->former_id };
+      tracks.push_back ({ std::move (track), tracked->serial, tracked->age, tracked->first_seen,
+                          tracked->last_seen, tracked->detection });
+    }
   return tracks;
 }
 

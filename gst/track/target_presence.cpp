@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The presence of a TargetList's targets: which are seen, which are lost, and which lost ones have
-// come back as a new target. A target that is neither seen nor coasting is reported as lost:
+// come back as a new target. A target that is neither seen nor coasting is reported as lost.
 //
 //   seen        its box looks like the target
 //   coasting    something probably hides it, and it moves on at its velocity

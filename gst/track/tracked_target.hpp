@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A target of a TargetList, with the object by which a tracking method follows the target.
+// target_presence.cpp has the states of a target.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +22,11 @@
 
 namespace integralhist {
 
-/// A target with the state that target_presence.cpp decides.
 struct TrackedTarget {
-  /// The contents of a target's box in a frame in which the target was not detected.
-  enum class Presence {
-    seen,      // the target
-    coasting,  // another object for a while
-    absent     // nothing like the target
-  };
-  /// How long a target is not searched for.
-  enum class Wait {
-    none,
-    until_detection,
-    while_detector_runs  // until a detection, or until the detector is gone
-  };
+  /// Whether a target that was not detected is in its box, behind another object, or not there.
+  enum class Presence { seen, coasting, absent };
+  /// Until when a target is not searched for: a detection, or also the end of the detector.
+  enum class Wait { none, until_detection, while_detector_runs };
 
   guint64 serial = 0;       // from the start on
   guint age = 0;            // frames
@@ -66,9 +58,8 @@ struct TrackedTarget {
   MeanAppearance appearance{ 16 };                  // of clear views
   Motion motion = {};
 
-  std::vector<guint>
-      overlapping_ids_at_start = {};  // targets at the same box when this one started
-  guint overlapping_frames = 0;       // frames at the same box as another target
+  std::vector<guint> overlapping_ids_at_start = {};  // of targets at the same box at the start
+  guint overlapping_frames = 0;                      // frames at the same box as another target
   double overlapping_confidence = 0;
 
   bool waits () const { return wait != Wait::none; }

@@ -209,11 +209,10 @@ INTEGRALHIST_ELEMENT (GstIntegralHistTrack, gst_integral_hist_track, INTEGRAL_HI
 
 using Element = ConsumerElement<GstIntegralHistTrack, make_table>;
 
-namespace {
-
 /// Writes the tracks into the metas of the buffer, and posts the tracks as a message.
-void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
-              const std::vector<TrackedBox> &tracks, const std::vector<Detection> &detections)
+static void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
+                     const std::vector<TrackedBox> &tracks,
+                     const std::vector<Detection> &detections)
 {
   if (tracks.empty ())
     return;
@@ -234,8 +233,8 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 }
 
 /// Returns the tracker's input besides pixels: properties, detections, and new mouse input.
-Expected<TrackerInput> tracker_input (State &state, const TrackProperties &properties,
-                                      GstBuffer *buffer)
+static Expected<TrackerInput> tracker_input (State &state, const TrackProperties &properties,
+                                             GstBuffer *buffer)
 {
   TrackerInput input = { .options = properties.track.list };
   input.options.targets = TRY (properties.targets.value);
@@ -250,9 +249,9 @@ Expected<TrackerInput> tracker_input (State &state, const TrackProperties &prope
 
 /// Follows the targets in a frame. `method_input` is the input for the tracking method in use.
 template <typename MethodInput>
-Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackProperties &properties,
-                           GstBuffer *buffer, const TargetFrame &frame,
-                           const MethodInput &method_input)
+static Expected<> follow_targets (GstBaseTransform *trans, State &state,
+                                  const TrackProperties &properties, GstBuffer *buffer,
+                                  const TargetFrame &frame, const MethodInput &method_input)
 {
   const TrackerInput input = TRY (tracker_input (state, properties, buffer));
   const CancelScope scope = state.consumer.cancel_scope ();
@@ -266,8 +265,6 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
         gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   return {};
 }
-
-}  // namespace
 
 /// Warns once of a producer that leaves frames out, because targets are not followed in them.
 static void warn_of_interval (GstBaseTransform *trans, State &state, const char *feature,

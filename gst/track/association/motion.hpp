@@ -43,9 +43,8 @@ private:
 };
 
 /// The mean speed of all targets' detections. It begins as if kFirstDetections had shown
-/// kUsualSpeed, and later forgets all but about the last kRememberedDetections. The less targets
-/// move from frame to frame, such as with many frames a second, the better is known where a hidden
-/// target is.
+/// kUsualSpeed, and forgets all but about the last kRememberedDetections. The less targets move in
+/// a frame, such as with many frames a second, the better is known where a hidden target is.
 class MeanSpeed {
 public:
   /// Adds a speed in heights of a box per frame. A larger one than kMaxRelativeSpeed times

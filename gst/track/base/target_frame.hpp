@@ -43,9 +43,7 @@ gint round_to_pixel (double at);
 /// Returns the seconds from one time to a later one; 0 if a time is unknown.
 inline double seconds_between (GstClockTime from, GstClockTime to)
 {
-  return GST_CLOCK_TIME_IS_VALID (from) && GST_CLOCK_TIME_IS_VALID (to) && to > from
-             ? double (to - from) / GST_SECOND
-             : 0;
+  return GST_CLOCK_TIME_IS_VALID (to) && to > from ? double (to - from) / GST_SECOND : 0;
 }
 
 }  // namespace integralhist
