@@ -17,33 +17,7 @@
 
 namespace integralhist {
 
-void MapMemory::clear ()
-{
-  if (pool_)
-    gst_buffer_pool_set_active (pool_, FALSE);
-  gst_clear_object (&pool_);
-}
-
-GstBuffer *MapMemory::take (gsize bytes)
-{
-  if (!pool_ || bytes_ != bytes) {
-    clear ();
-    bytes_ = bytes;
-    pool_ = gst_buffer_pool_new ();
-    GstStructure *config = gst_buffer_pool_get_config (pool_);
-    gst_buffer_pool_config_set_params (config, nullptr, guint (bytes), 0, 0);
-    if (!gst_buffer_pool_set_config (pool_, config) || !gst_buffer_pool_set_active (pool_, TRUE))
-      return nullptr;
-  }
-  GstBuffer *buffer = nullptr;
-  return gst_buffer_pool_acquire_buffer (pool_, &buffer, nullptr) == GST_FLOW_OK ? buffer : nullptr;
-}
-
-}  // namespace integralhist
-
 #if HAVE_TENSORS
-
-using namespace integralhist;
 
 namespace {
 
@@ -123,11 +97,7 @@ static void gst_integral_hist_answer_allocator_init (GstIntegralHistAnswerAlloca
   GST_OBJECT_FLAG_SET (allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
-namespace integralhist {
-
-namespace {
-
-GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
+static GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
 {
   static GstAllocator *const allocator = [] {
     auto *made =
@@ -146,14 +116,14 @@ GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
 }
 
 /// Returns a row-major GstTensor that takes over the buffer `data`.
-GstTensor *tensor_in_rows (const char *id, GstTensorDataType type, GstBuffer *data,
-                           std::vector<gsize> dims)
+static GstTensor *tensor_in_rows (const char *id, GstTensorDataType type, GstBuffer *data,
+                                  std::vector<gsize> dims)
 {
   return gst_tensor_new_simple (g_quark_from_static_string (id), type, data,
                                 GST_TENSOR_DIM_ORDER_ROW_MAJOR, dims.size (), dims.data ());
 }
 
-GstTensor *text_tensor (const char *id, const std::string &text)
+static GstTensor *text_tensor (const char *id, const std::string &text)
 {
   return tensor_in_rows (id, GST_TENSOR_DATA_TYPE_UINT8,
                          gst_buffer_new_memdup (text.data (), text.size ()), { text.size () });
@@ -161,7 +131,7 @@ GstTensor *text_tensor (const char *id, const std::string &text)
 
 /// Adds a GstTensorMeta even if there is one: gst_buffer_add_tensor_meta () before GStreamer 1.26.6
 /// returned another element's meta, and setting that meta freed the other element's tensors.
-void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
+static void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
 {
   auto *const meta = reinterpret_cast<GstTensorMeta *> (
       gst_buffer_add_meta (buffer, gst_tensor_meta_get_info (), nullptr));
@@ -169,8 +139,6 @@ void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
   std::ranges::copy (tensors, all);
   gst_tensor_meta_set (meta, guint (tensors.size ()), all);
 }
-
-}  // namespace
 
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers)
 {
@@ -233,11 +201,7 @@ void copy_tensors (GstBuffer *to, const GstMeta *meta)
   add_meta (to, tensors);
 }
 
-}  // namespace integralhist
-
 #else
-
-namespace integralhist {
 
 void attach_region_tensors (GstBuffer *, const std::shared_ptr<RegionAnswers> &) {}
 void attach_map_tensors (GstBuffer *, GstBuffer *, const MapWindows &, const char *) {}
@@ -247,11 +211,7 @@ bool has_tensors (const GstMeta *)
 }
 void copy_tensors (GstBuffer *, const GstMeta *) {}
 
-}  // namespace integralhist
-
 #endif
-
-namespace integralhist {
 
 GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {

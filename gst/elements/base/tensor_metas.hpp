@@ -17,23 +17,6 @@ namespace integralhist {
 /// are computed when a program first maps the tensor, or before, for an element message.
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers);
 
-/// Memory for likelihood maps. A map's memory is reused once all readers have released the map.
-class MapMemory {
-public:
-  MapMemory () = default;
-  ~MapMemory () { clear (); }
-  MapMemory (const MapMemory &) = delete;
-  MapMemory &operator= (const MapMemory &) = delete;
-
-  /// Returns a buffer of `bytes` bytes (transfer full), or null if the memory cannot be allocated.
-  GstBuffer *take (gsize bytes);
-  void clear ();
-
-private:
-  GstBufferPool *pool_ = nullptr;
-  gsize bytes_ = 0;
-};
-
 /// The places of a likelihood map's windows in pixels of the frame. The window of row r and column
 /// c has width x height pixels, and begins at (x + c * x_step, y + r * y_step).
 struct MapWindows {

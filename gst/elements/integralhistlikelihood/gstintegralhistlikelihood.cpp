@@ -68,6 +68,7 @@
 #include "likelihood_model.hpp"
 #include "likelihood_picture.hpp"
 #include "map_grid.hpp"
+#include "map_memory.hpp"
 
 using namespace integralhist;
 
@@ -205,9 +206,7 @@ static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
   post_message (self, structure);
 }
 
-namespace {
-
-const char *nick_of (GstIntegralHistogramMeasure measure)
+static const char *nick_of (GstIntegralHistogramMeasure measure)
 {
   static auto *const klass =
       static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
@@ -216,8 +215,8 @@ const char *nick_of (GstIntegralHistogramMeasure measure)
 
 /// Returns the grid of windows of a likelihood map. Windows have the size that the properties give,
 /// or the size of the model for a property that is 0.
-MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
-                 GstIntegralHistogram *histogram, int width, int height)
+static MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
+                        GstIntegralHistogram *histogram, int width, int height)
 {
   const auto window = [] (guint wanted, double part, int pixels) {
     return wanted > 0 ? wanted
@@ -237,8 +236,8 @@ MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &
 
 /// Makes a new model for a frame of this size, unless the present model was made from the same
 /// properties and has as many bins as the frame's histogram.
-Expected<> renew_model (State &state, const LikelihoodProperties &properties,
-                        GstIntegralHistogramMeta *meta, int width, int height)
+static Expected<> renew_model (State &state, const LikelihoodProperties &properties,
+                               GstIntegralHistogramMeta *meta, int width, int height)
 {
   const gsize bins = gst_integral_histogram_get_bins (meta->histogram);
   const bool is_new =
@@ -254,9 +253,9 @@ Expected<> renew_model (State &state, const LikelihoodProperties &properties,
 }
 
 /// Computes the likelihood of each window of the grid, and gives the map to the picture.
-Expected<> fill_map (State &state, const LikelihoodProperties &properties,
-                     GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
-                     GstIntegralHistogramBest *best)
+static Expected<> fill_map (State &state, const LikelihoodProperties &properties,
+                            GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
+                            GstIntegralHistogramBest *best)
 {
   GstMapInfo map;
   if (!values || !gst_buffer_map (values, &map, GST_MAP_WRITE))
@@ -278,7 +277,7 @@ Expected<> fill_map (State &state, const LikelihoodProperties &properties,
 }
 
 /// Warns once of windows with both sides larger than the frame, because their values are alike.
-void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
+static void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 {
   const bool fits =
       grid.window_width <= guint (grid.width) || grid.window_height <= guint (grid.height);
@@ -293,7 +292,7 @@ void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 }
 
 /// Warns once if the map compares the colours of cudatrackfeatures, which have many bins.
-void warn_of_cost (GstIntegralHistLikelihood *self, const GstIntegralHistogramMeta *meta)
+static void warn_of_cost (GstIntegralHistLikelihood *self, const GstIntegralHistogramMeta *meta)
 {
   if (self->state->consumer.take_cost_warning ())
     GST_ELEMENT_WARNING (
@@ -303,8 +302,6 @@ void warn_of_cost (GstIntegralHistLikelihood *self, const GstIntegralHistogramMe
          gst_integral_histogram_get_bins (meta->histogram), GST_OBJECT_NAME (self)),
         (nullptr));
 }
-
-}  // namespace
 
 /// Makes the model if the frame needs a new one, computes the likelihood map of the frame, attaches
 /// the map to the buffer `out`, and posts the best window as a message.

@@ -15,7 +15,7 @@
 namespace integralhist {
 namespace {
 
-using inthist::Content, inthist::kMaxBins;
+using inthist::Content, inthist::kMaxBins, inthist::Type;
 
 constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256;
 
@@ -32,7 +32,6 @@ GType backend_get_type ()
 /// Returns whether an algorithm refuses some shapes of tensors, so that its blurb names a limit.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
-  using inthist::Content, inthist::Type;
   constexpr int kLong = 1 << 20;  // pixels
   const bool is_histogram = content == Content::bins;
   for (const auto &[width, height] :
@@ -68,7 +67,6 @@ std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 
 GType strategy_get_type (inthist::Content content)
 {
-  using inthist::Content, inthist::Type;
   static const std::vector<GEnumValue> of_histograms =
       strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
   static const std::vector<GEnumValue> of_images =
@@ -489,7 +487,6 @@ int ProducerProperties::first_device () const
 
 inthist::Shape ProducerProperties::shape (Content content) const
 {
-  using inthist::Type;
   // Element type for each value of the property `counter`; u16-anchored is an alias of u16.
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16, Type::u8_tiled };
   if (content == Content::bins) {
