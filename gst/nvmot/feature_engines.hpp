@@ -9,7 +9,7 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/factory/make_engine.hpp>
 #include <gst/track/correlation/cells.hpp>
-#include <gst/track/correlation/tensor_settings.hpp>
+#include <gst/track/correlation/correlation_tensors.hpp>
 
 namespace integralhist::nvmot {
 

@@ -8,7 +8,6 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/meta/placed.hpp>
-#include <gst/track/correlation/tensor_settings.hpp>
 
 namespace integralhist {
 

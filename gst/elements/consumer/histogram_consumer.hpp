@@ -15,7 +15,7 @@
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/properties/properties.hpp>
-#include <gst/track/correlation/correlation_target.hpp>
+#include <gst/track/correlation/correlation_tensors.hpp>
 
 namespace integralhist {
 

@@ -32,7 +32,7 @@
 #include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/frame/video_formats.hpp>
-#include <gst/track/correlation/tensor_settings.hpp>
+#include <gst/track/correlation/correlation_tensors.hpp>
 
 using namespace integralhist;
 

@@ -64,7 +64,7 @@
 #include <gst/integralhist/api/c_api.hpp>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
-#include <gst/track/correlation/tensor_settings.hpp>
+#include <gst/track/correlation/correlation_tensors.hpp>
 #include <gst/track/stream_tracker.hpp>
 #include <gst/track/track_options.hpp>
 

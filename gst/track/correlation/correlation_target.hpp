@@ -1,47 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A target that the correlation tracker follows, and the metas of a frame that the tracker needs.
+// The targets that correlation filters follow, and how all of them are followed in a frame.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/track/base/target.hpp>
 
 #include "single_target_tracker.hpp"
 
 namespace integralhist {
-
-/// The element that attaches all metas that the correlation tracker reads.
-inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
-
-/// The metas that the correlation tracker reads; null if missing, or computed with other settings.
-struct CorrelationMetas {
-  GstIntegralHistogramMeta *gradients, *colours, *luma;
-
-  static CorrelationMetas of (GstBuffer *buffer);
-  bool are_complete () const { return gradients && colours && luma; }
-  FrameTensors tensors () const;
-};
-
-/// Which metas a frame lacks that the correlation tracker reads, and what it has in their place.
-struct MissingTensors {
-  bool gradients, colours, luma;
-  // whether the frame has one of the same feature with other settings
-  bool other_gradients = false, other_colours = false, other_luma = false;
-  // whether only colours or luma are missing, and the frame has one of another feature
-  bool other_feature = false;
-  GstIntegralHistogramMeta *range_meta = nullptr;  // a meta with only a range of the bins, if any
-
-  static MissingTensors of (GstBuffer *buffer, const CorrelationMetas &metas);
-  bool has_other () const { return other_gradients || other_colours || other_luma; }
-  /// Returns the names of the missing tensors as text, and which of them have other settings or
-  /// another feature.
-  std::string names () const;
-};
 
 class CorrelationTarget final : public Target {
 public:

@@ -26,7 +26,6 @@
 #include <gst/integralhist/base/in_parallel.hpp>
 
 namespace integralhist {
-namespace {
 
 using namespace inthist::correlation;
 
@@ -43,10 +42,8 @@ constexpr double kAverageRate = 0.02;      // rate of running means
 constexpr float kKeptShare = 0.5;          // of the last filter
 constexpr double kAspectThreshold = 1.25;  // if a box's shape changes more, sizes start again
 constexpr double kElsewhereGain = 1.2;     // a lost target's peak must be so much higher elsewhere
-constexpr double kMinRelativeSize = 0.2, kMaxRelativeSize = 5,
-                 kMinSize = 4;  // of the first size; pixels
-
-}  // namespace
+constexpr double kMinRelativeSize = 0.2, kMaxRelativeSize = 5;  // of the first size
+constexpr double kMinSize = 4;                                  // pixels
 
 bool SingleTargetTracker::matches_colours (const Match &match) const
 {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The three tensors that the correlation tracker needs, with the settings that compute them.
+// The three tensors that the correlation tracker needs: their settings, and the metas of a frame.
 #pragma once
+
+#include <string>
 
 #include <kernels/correlation/cpu/channels.hpp>
 
 #include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+
+#include "cells.hpp"
 
 namespace integralhist {
 
@@ -44,5 +49,35 @@ inline constexpr TensorSettings kLumaSettings = { inthist::Content::sums,
 inline constexpr const TensorSettings *kCorrelationSettings[] = { &kGradientSettings,
                                                                   &kColourSettings,
                                                                   &kLumaSettings };
+
+/// The element that attaches all metas that the correlation tracker reads.
+inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
+
+/// The metas that the correlation tracker reads; null if missing, or computed with other settings.
+struct CorrelationMetas {
+  GstIntegralHistogramMeta *gradients, *colours, *luma;
+
+  static CorrelationMetas of (GstBuffer *buffer);
+  bool are_complete () const { return gradients && colours && luma; }
+  FrameTensors tensors () const
+  {
+    return { gradients->histogram, colours->histogram, luma->histogram };
+  }
+};
+
+/// Which metas a frame lacks that the correlation tracker reads, and what it has in their place.
+struct MissingTensors {
+  bool gradients, colours, luma;
+  // whether the frame has one of the same feature with other settings
+  bool other_gradients = false, other_colours = false, other_luma = false;
+  // whether only colours or luma are missing, and the frame has one of another feature
+  bool other_feature = false;
+  GstIntegralHistogramMeta *range_meta = nullptr;  // a meta with only a range of the bins, if any
+
+  static MissingTensors of (GstBuffer *buffer, const CorrelationMetas &metas);
+  bool has_other () const { return other_gradients || other_colours || other_luma; }
+  /// Returns as text which tensors are missing, and which have other settings or another feature.
+  std::string names () const;
+};
 
 }  // namespace integralhist
