@@ -13,8 +13,7 @@ namespace integralhist {
 
 Expected<> check_threads ()
 {
-  // those of an engine, of reports, and of engines that are dropped; an estimate, with some to
-  // spare
+  // the threads of an engine, of reports and of dropped engines, with some to spare; an estimate
   constexpr unsigned kOurs = 8;
   static std::mutex one_by_one;  // guards tbb_has_its_own and the trial threads
   static bool tbb_has_its_own = false;

@@ -29,8 +29,7 @@ public:
   virtual Expected<> upload_picture (const Binning &picture) = 0;
   virtual Expected<> await_upload () = 0;
   /// Enqueues, on stream (), the computation of the feature values of a picture in GPU memory. It
-  /// starts after the work that is now enqueued on the CUDA stream `written_on`, unless that is
-  /// null.
+  /// starts after the work that the CUDA stream `written_on`, unless it is null, now has.
   virtual Expected<> compute_values (const Binning &picture, Stream written_on) = 0;
   virtual Stream stream () const = 0;
   virtual const std::shared_ptr<CudaContext> &context () const = 0;

@@ -11,15 +11,11 @@ static PictureRows rows_of (const Image &image, int plane, int width, int n)
 {
   const PixelFormat &format = image.format;
   if (plane == 0 && !format.reads_colours ())
-    return { static_cast<const std::byte *> (image.data),
-             n,
-             std::size_t (width) * format.bytes,
-             image.stride,
-             0,
-             0 };
+    return { static_cast<const std::byte *> (image.data), n, std::size_t (width) * format.bytes,
+             image.stride };
   const inthist::ImagePlane from =
       plane == 0 ? inthist::ImagePlane{ image.data, image.stride } : image.chroma[plane - 1];
-  PictureRows rows = { static_cast<const std::byte *> (from.data), 0, 0, from.stride, 0, 0 };
+  PictureRows rows = { static_cast<const std::byte *> (from.data), 0, 0, from.stride };
   for (const inthist::Channel &channel : format.channel)
     if (channel.bytes > 0 && channel.plane == plane) {
       const std::size_t last = std::size_t (image.left + width - 1) >> channel.log2_subsample_x;

@@ -15,7 +15,7 @@ struct PictureRows {
   int n;
   std::size_t bytes;
   std::ptrdiff_t stride;  // bytes to the next row; negative if rows are stored bottom-up
-  std::size_t pitch, offset;
+  std::size_t pitch = 0, offset = 0;
 
   std::size_t size () const { return (pitch > bytes ? pitch : bytes) * n; }
   bool keeps_stride () const { return stride == std::ptrdiff_t (pitch); }
