@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "strategy_choice.hpp"
 
-#include <chrono>
+#include <kernels/clock.hpp>
 
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/log.hpp>
@@ -18,7 +18,7 @@ static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
   static CancellableMutex &measuring = *new CancellableMutex;
   const auto lock = TRY (measuring.lock ());
   TRY (CancelScope::check ());
-  const auto start = std::chrono::steady_clock::now ();
+  const auto start = inthist::Clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
                                      milliseconds / 1e3, slots, CancelScope::flag ());
   if (!choice && choice.error ().cancelled)
@@ -26,9 +26,8 @@ static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
   if (!choice)
     return StrategyPlan{ built_in, "default",
                          "built-in, because measuring failed: " + choice.error ().why };
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now () - start;
   return StrategyPlan{ *choice, "measured",
-                       joined ("measured in ", int (took.count () * 1e3), " ms") };
+                       joined ("measured in ", int (inthist::seconds_since (start) * 1e3), " ms") };
 }
 
 Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape, const Strategy *set,

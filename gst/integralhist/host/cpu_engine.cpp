@@ -7,6 +7,8 @@
 
 #include <deque>
 
+#include <kernels/clock.hpp>
+
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
@@ -95,7 +97,7 @@ public:
     idle_.pop_back ();
     lock.unlock ();
 
-    const gint64 start = now ();
+    const auto start = inthist::Clock::now ();
     const Binning binning = { rows_of_part (frame.image, part),
                               lut_of_part (frame.lut_or (lut_), shape_, part) };
     const auto binned =
@@ -108,7 +110,7 @@ public:
     slot->tensor = tensor;
     slot->destination = { host, shape_, part };
     stats_.frames++;
-    stats_.upload.add (now () - start);
+    stats_.upload.add (inthist::nanoseconds_since (start));
     queue_.push_back (slot);
     changed_.notify_all ();
     return tensor;
@@ -184,12 +186,6 @@ private:
     return {};
   }
 
-  static guint64 now ()
-  {
-    return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ())
-        .count ();
-  }
-
   void work ()
   {
     std::unique_lock lock (mutex_);
@@ -202,9 +198,9 @@ private:
       given_up_ = false;
       lock.unlock ();
 
-      const guint64 start = now ();
+      const auto start = inthist::Clock::now ();
       const auto outcome = compute (*slot);
-      const guint64 duration = now () - start;
+      const guint64 duration = inthist::nanoseconds_since (start);
       slot->tensor->finish (outcome);
 
       lock.lock ();

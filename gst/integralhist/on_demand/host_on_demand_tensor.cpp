@@ -2,9 +2,9 @@
 #include "host_on_demand_tensor.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include <kernels/clock.hpp>
 #include <kernels/cpu/in_parallel.hpp>
 #include <kernels/registry.hpp>
 #include <kernels/window.hpp>
@@ -83,21 +83,17 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   return true;
 }
 
-Expected<bool> HostOnDemandTensor::is_device_image_current ()
-{
-  const auto lock = TRY (mutex_.lock ());
-  return is_device_image_current_;
-}
-
 template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
 {
-  if (!TRY (is_device_image_current ()))
+  auto lock = TRY (mutex_.lock ());
+  if (!is_device_image_current_)
     return false;
+  lock.unlock ();
   const Expected<bool> answered = ask (*device_image_);
   if (!failed_recoverably (answered))
     return answered;
-  const auto lock = TRY (mutex_.lock ());
+  lock = TRY (mutex_.lock ());
   is_device_image_current_ = false;
   return false;
 }
@@ -198,14 +194,14 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
 
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
-  const auto start = std::chrono::steady_clock::now ();
+  const auto start = inthist::Clock::now ();
   TRY (frame_.compute_values (1, [&] (int) { return region; }));
   const Shape of_region = shape_of (region);
   const auto tensor = std::make_shared<CpuTensor> (
       of_region, TRY (take_memory (of_region, inthist::tensor_bytes (of_region))));
   TRY (run_strategy (region, *tensor));
   shared_->count_tensor (is_whole (region));
-  shared_->add_time (std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+  shared_->add_time (inthist::nanoseconds_since (start));
   tensor->finish ({});
   return tensor;
 }

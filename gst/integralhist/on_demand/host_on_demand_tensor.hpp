@@ -47,7 +47,6 @@ private:
 
   bool upload_pays (std::span<const Region> regions) const;
   Expected<bool> prepare_device_image (std::span<const Region> regions);
-  Expected<bool> is_device_image_current ();
   /// Passes the frame's feature image on the GPU, if there is one, to `ask`. Returns whether the
   /// GPU has answered. After a failure the GPU is not asked about this frame again.
   template <class Ask>

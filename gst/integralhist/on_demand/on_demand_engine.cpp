@@ -9,8 +9,9 @@
 // eager engine also computes the first frames, and all frames that arrive in host memory.
 #include "on_demand_engine.hpp"
 
-#include <chrono>
 #include <mutex>
+
+#include <kernels/clock.hpp>
 
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
@@ -88,7 +89,9 @@ public:
   {
     const bool on_device = frame.location == PixelLocation::device;
     // A frame on another GPU is computed at once: to keep it, its pixels would have to be copied.
-    if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
+    const bool can_keep =
+        on_device ? device_store_ && device_store_->takes (frame) : !begins_eager_;
+    if (!can_keep) {
       TRY (eager_.ensure ());
       set_mode (on_device ? kOtherDevices : kHostMemory);
       return eager_.engine ()->submit (frame);
@@ -173,13 +176,12 @@ private:
 
   Expected<SubmittedFrame> keep (const Frame &frame)
   {
-    const auto start = std::chrono::steady_clock::now ();
+    const auto start = inthist::Clock::now ();
     auto tensor = std::static_pointer_cast<HostOnDemandTensor> (TRY (pool_->acquire ()));
     TRY (tensor->keep (frame));
     const std::lock_guard lock (mutex_);
     stats_.frames++;
-    stats_.upload.add (
-        std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+    stats_.upload.add (inthist::nanoseconds_since (start));
     return SubmittedFrame{ std::move (tensor) };
   }
 

@@ -39,7 +39,7 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> conte
 /// Makes an engine that computes answers when a consumer asks, on the CPU or on the frame's GPU.
 ///   make_eager     makes an engine that computes frames at once: with Compute::automatic while
 ///                  consumers ask for whole tensors, and always on GPUs without device_store
-///   whole_tensors   computes whole tensors of frames in host memory; may be null
+///   whole_tensors  computes whole tensors of frames in host memory; may be null
 ///   device_store   keeps frames on a GPU; may be null
 ///   assist         a GPU that answers many queries at once about frames in host memory
 Expected<std::unique_ptr<Engine>>
