@@ -43,13 +43,8 @@ public:
     const PartMemory memory =
         part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
-      for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
-                                          std::pair{ &slot.workspace, memory.workspace } })
-        *owner = TRY (allocate_on_host (bytes, [bytes = bytes] (const Available &available) {
-          return no_memory_text ("what a frame in flight needs besides its tensor", bytes,
-                                 available)
-                 + ": lower async-depth";
-        }));
+      slot.pixels = TRY (allocate (memory.pixels));
+      slot.workspace = TRY (allocate (memory.workspace));
       idle_.push_back (&slot);
     }
     if (largest_part_.height < shape_.height)
@@ -89,20 +84,13 @@ public:
     tensor->begin ();
     tensor->set_shape (shape_of_part (shape_, part.bins, part.rows));
 
-    std::unique_lock lock (mutex_);
-    if (idle_.empty ())
-      GST_LOG ("all %zu slots are in flight: waiting for one", slots_.size ());
-    TRY (CancelScope::wait (changed_, lock, [this] { return !idle_.empty (); }));
-    Slot *slot = idle_.back ();
-    idle_.pop_back ();
-    lock.unlock ();
-
+    Slot *const slot = TRY (take_idle_slot ());
     const auto start = inthist::Clock::now ();
     const Binning binning = { rows_of_part (frame.image, part),
                               lut_of_part (frame.lut_or (lut_), shape_, part) };
     const auto binned =
         check_host (inthist::cpu::bin_image (binning, shape_.width, part.rows, pixels_of (*slot)));
-    lock.lock ();
+    const std::lock_guard lock (mutex_);
     if (!binned) {
       idle_.push_back (slot);
       return tl::make_unexpected (binned.error ());
@@ -157,6 +145,26 @@ private:
     std::shared_ptr<CpuTensor> tensor;
     HostDestination destination;
   };
+
+  static Expected<HostMemory> allocate (std::size_t bytes)
+  {
+    return allocate_on_host (bytes, [bytes] (const Available &available) {
+      return no_memory_text ("what a frame in flight needs besides its tensor", bytes, available)
+             + ": lower async-depth";
+    });
+  }
+
+  /// Waits until a slot is idle, and takes it.
+  Expected<Slot *> take_idle_slot ()
+  {
+    std::unique_lock lock (mutex_);
+    if (idle_.empty ())
+      GST_LOG ("all %zu slots are in flight: waiting for one", slots_.size ());
+    TRY (CancelScope::wait (changed_, lock, [this] { return !idle_.empty (); }));
+    Slot *const slot = idle_.back ();
+    idle_.pop_back ();
+    return slot;
+  }
 
   PixelPlane pixels_of (const Slot &slot) const
   {
