@@ -33,7 +33,7 @@ inline constexpr float kFlat = 1;              // gray levels, squared: less is 
 inline constexpr float kNeighbour = 0.3F;      // weight of a neighbouring cell in smoothing
 inline constexpr float kBlockShare = 0.2357F;  // 1 / sqrt (18), a factor of the sums of blocks
 
-// Constants of learning by ADMM (filter.hpp): weights mu and rho of penalties, relative to the
+// Constants of learning by ADMM (cpu/filter.hpp): weights mu and rho of penalties, relative to the
 // energy of the first example, and numbers of rounds, for the first example and for later ones
 inline constexpr double kPeakSigma = 0.1;  // width of the wanted peak, as a share of the box's side
 inline constexpr float kFirstRho = 0.1F;   // in the first round
@@ -43,8 +43,8 @@ inline constexpr float kLaterRho = 10;  // in the first round
 inline constexpr int kLaterRounds = 2;
 inline constexpr float kRhoGrowth = 10;  // factor of the penalty's weight rho in each round
 
-/// The weights mu and rho of the penalties of ADMM (filter.hpp), on the first example and on later
-/// ones. `energy` is that of the first example.
+/// The weights mu and rho of the penalties of ADMM (cpu/filter.hpp), on the first example and on
+/// later ones. `energy` is that of the first example.
 struct Penalties {
   float mu, rho;
 

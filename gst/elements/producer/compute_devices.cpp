@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include <gst/integralhist/cuda/base/cuda_context.hpp>
 #include <gst/integralhist/cuda/memory/pinned_memory.hpp>
 
 #include "allocation_offer.hpp"

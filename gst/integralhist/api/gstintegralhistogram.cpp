@@ -177,10 +177,12 @@ GETTER (guint, gst_integral_histogram_get_all_bins, 0, histogram->range.all_bins
 GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  const inthist::Content content = histogram->tensor->shape.content;
-  return content == inthist::Content::weights ? GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
-         : content == inthist::Content::sums  ? GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-                                              : GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  switch (histogram->tensor->shape.content) {
+    case inthist::Content::weights: return GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+    case inthist::Content::sums: return GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    case inthist::Content::bins: break;
+  }
+  return GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
 }
 
 GETTER (GstIntegralHistogramFeature, gst_integral_histogram_get_feature,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The C API of counts and sums in rectangles. ask_sums () asks the tensor. The functions add_up ()
-// check what a C caller passes, call ask_sums (), and set the caller's GError.
+// The C API of counts and sums in rectangles. ask_sums () queries the tensor. add_up (),
+// add_up_one () and add_up_bytes () check what a C caller passes, and set the caller's GError.
 #include <gst/integralhist/gstintegralhistogramregion.h>
 
 #include <algorithm>

@@ -28,8 +28,8 @@ public:
   /// The picture must not change or move until await_upload () returns.
   virtual Expected<> upload_picture (const Binning &picture) = 0;
   virtual Expected<> await_upload () = 0;
-  /// Enqueues, on stream (), the computation of the feature values of a picture in GPU memory. It
-  /// starts after the work that the CUDA stream `written_on`, unless it is null, now has.
+  /// Enqueues, on stream (), the computation of the feature values of a picture in GPU memory. If
+  /// `written_on` is not null, the computation waits for the work enqueued on that stream so far.
   virtual Expected<> compute_values (const Binning &picture, Stream written_on) = 0;
   virtual Stream stream () const = 0;
   virtual const std::shared_ptr<CudaContext> &context () const = 0;

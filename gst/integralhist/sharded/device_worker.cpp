@@ -22,8 +22,8 @@ Expected<> DeviceWorker::start ()
 }
 
 /// The loop of a device's thread. A step is the first of these that is possible: start the next
-/// task, fetch the next frame, end a part that is done, or wait. All work is done without the lock,
-/// so that other threads can queue tasks.
+/// task, fetch the next frame, end a part that is done, or wait. Tasks and uploads run without
+/// the lock, so that other threads can queue tasks.
 void DeviceWorker::work ()
 {
   auto lock = queue_.lock ();

@@ -236,7 +236,8 @@ __device__ inline void sum_up_cells (const SquareCells &square, float *cells, fl
   smooth (other, cells, false);
 }
 
-/// Computes the channels of a square of cells (channels.hpp), and writes them as pairs of channels.
+/// Computes the channels of a square of cells (cpu/channels.hpp), and writes them as pairs of
+/// channels.
 __device__ inline void describe (const SquareCells &square, const Workspace &work)
 {
   auto &filter = work.scratch;

@@ -28,8 +28,8 @@ __device__ Complex number_at (const ComplexPointers *spectrum, int i)
   return spectrum ? spectrum->at (i) : Complex{ 0, 0 };
 }
 
-/// Begins a round of ADMM (filter.hpp): sets `v` to the best weights without a box. Penalties keep
-/// v near g - h and near the last weights.
+/// Begins a round of ADMM (cpu/filter.hpp): sets `v` to the best weights without a box. Penalties
+/// keep v near g - h and near the last weights.
 __device__ void solve_frequencies (const ComplexPointers &spectra, const float *wanted, float mu,
                                    float rho, const ComplexPointers *g, const ComplexPointers *h,
                                    const ComplexPointers *last, const ComplexPointers &v)
@@ -81,8 +81,9 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work,
   unpack (pairs, to);
 }
 
-/// Lets a filter learn from its example by rounds of ADMM (filter.hpp), which compute v, g and h in
-/// this order. The last g is written to `to`. `last` has the filter's weights so far, or is null.
+/// Lets a filter learn from its example by rounds of ADMM (cpu/filter.hpp), which compute v, g and
+/// h in this order. The last g is written to `to`. `last` has the filter's weights so far, or is
+/// null.
 __device__ void solve (const ModelMemory &model, const Workspace &work, const Penalties &penalties,
                        int rounds, const ComplexPointers *last, const ComplexPointers &to)
 {

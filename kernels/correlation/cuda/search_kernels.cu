@@ -2,8 +2,8 @@
 //
 // Searches for targets on a GPU (device_model.hpp). search () finds the best place of a target in a
 // square, by the responses of the filter and the colours (match.hpp). search_frame () finds the
-// places in the whole frame that have a target's colours. On the CPU these are filter.cpp, and the
-// tracker's host_model.cpp and colour.cpp.
+// places in the whole frame that have a target's colours. On the CPU these are cpu/filter.cpp, and
+// the tracker's host_model.cpp and colour.cpp.
 #include <cmath>
 
 #include "filter_block.cuh"

@@ -88,7 +88,8 @@ private:
   {
     return reinterpret_cast<std::uintptr_t> (best) % sizeof (*best) != 0;
   }
-  // The steps of create () are to plan, to reserve and to put. A plan returns the answers' bytes.
+  // The steps of create (): plan_... () choose the places of arrays and return the answers' bytes,
+  // reserve () gets the memory, and put_... () write the arrays.
   std::size_t plan_answers (const Shape &shape);
   std::size_t plan_bests ();
   Expected<> reserve (QueryBufferPool &pool, std::size_t output_bytes);
