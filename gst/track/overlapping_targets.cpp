@@ -52,16 +52,16 @@ void mark_duplicates (std::span<const std::unique_ptr<TrackedTarget>> targets)
     if (!rivals.empty ()) {
       target->overlapping_frames =
           std::min (target->overlapping_frames + 1, 2 * kMaxOverlappingFrames);
-      target->overlapping_confidence += target->own_confidence ();
+      target->overlapping_visibility += target->target ? target->target->visibility () : 1;
     } else if (target->overlapping_frames > 0 && --target->overlapping_frames == 0) {
-      target->overlapping_confidence = 0;
+      target->overlapping_visibility = 0;
     }
-  // targets stay in this order: surer and older ones first, duplicates last
+  // targets stay in this order: better visible and older ones first, duplicates last
   std::vector<std::size_t> order (all.size ());
   std::iota (order.begin (), order.end (), 0);
   std::ranges::sort (order, {}, [&] (std::size_t i) {
     const TrackedTarget &target = *all[i].target;
-    return std::tuple (target.is_duplicate, -target.overlapping_confidence, target.serial);
+    return std::tuple (target.is_duplicate, -target.overlapping_visibility, target.serial);
   });
   std::vector<bool> stays (all.size ());
   for (const std::size_t i : order) {

@@ -55,7 +55,7 @@ public:
   /// Updates the targets after the tracking method has looked for them.
   Expected<> note_tracked (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, and targets that have been lost for long, except
-  /// configured ones. A target without detections may become a duplicate of a surer one.
+  /// configured ones. A target without detections may become a duplicate of a better visible one.
   void end (const TargetFrame &frame);
 
   /// Returns the tracks of confirmed targets, also lost ones, in pixels of the frame; or those of

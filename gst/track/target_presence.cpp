@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The presence of a TargetList's targets: which are seen, which are lost, and which lost ones have
-// come back as a new target. A target that is neither seen nor coasting is reported as lost.
+// come back as a new target. TrackedTarget::is_lost () decides from this which are reported as
+// lost.
 //
 //   seen        its box looks like the target
 //   coasting    something probably hides it, and it moves on at its velocity
 //   absent      it is neither seen nor coasting
 //   untracked   the tracking method has lost it, or it is not searched for (TrackedTarget::Wait)
-//   duplicate   a surer target has about the same box (overlapping_targets.hpp)
+//   duplicate   a better visible target has about the same box (overlapping_targets.hpp)
 //   outside     its box has no pixel in the frame
 #include "target_list.hpp"
 

@@ -25,7 +25,7 @@ namespace integralhist {
 struct TrackedTarget {
   /// Whether a target that was not detected is in its box, behind another object, or not there.
   enum class Presence { seen, coasting, absent };
-  /// Until when a target is not searched for: a detection, or also the end of the detector.
+  /// A target that is not searched for waits until it is detected, or only while the detector runs.
   enum class Wait { none, until_detection, while_detector_runs };
 
   guint64 serial = 0;       // from the start on
@@ -42,7 +42,7 @@ struct TrackedTarget {
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
-  bool is_duplicate = false;                 // of a surer target that has the same box
+  bool is_duplicate = false;                 // of a better visible target at the same box
   bool is_outside_frame = false;             // no pixel of the frame shows its box
   bool is_replaced = false;                  // a new target was re-identified as this one
   guint lost_frames = 0, unseen_frames = 0;  // in a row
@@ -60,7 +60,7 @@ struct TrackedTarget {
 
   std::vector<guint> overlapping_ids_at_start = {};  // of targets at the same box at the start
   guint overlapping_frames = 0;                      // frames at the same box as another target
-  double overlapping_confidence = 0;
+  double overlapping_visibility = 0;                 // sum over these frames
 
   bool waits () const { return wait != Wait::none; }
   bool coasts () const { return presence == Presence::coasting; }
@@ -78,8 +78,7 @@ struct TrackedTarget {
     return is_duplicate || is_outside_frame || is_absent () || (is_untracked () && !coasts ());
   }
   bool is_empty () const { return !waits () && target && target->is_empty (); }
-  double own_confidence () const { return target ? target->confidence () : 1; }
-  double confidence () const { return is_lost () ? 0 : own_confidence (); }
+  double confidence () const { return is_lost () ? 0 : target ? target->confidence () : 1; }
   bool overlapped_at_start (const TrackedTarget &other) const
   {
     return std::ranges::count (overlapping_ids_at_start, other.id) > 0;

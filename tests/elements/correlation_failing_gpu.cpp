@@ -101,6 +101,23 @@ TEST (failing_gpu)
   }
 }
 
+// If the GPU fails in the first frame after a new box, the next frame is the first one.
+TEST (failing_first_search)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  const auto models = std::make_shared<PretendedModels> ();
+  models->fails = true;
+  FrameTensors frame = frames.of (scene.at (160, 120));
+  frame.models = models;
+  step (tracker, frame, false);
+  tracker.give_up_device ();
+  follow (tracker, frames, scene.at (161, 120));
+  fail_unless (tracker.record ().age == 1 && tracker.evidence ().peak_ratio == 1, "%u, %g",
+               tracker.record ().age, tracker.evidence ().peak_ratio);
+}
+
 // If the GPU has no memory, the model stays on the CPU.
 TEST (full_gpu)
 {
@@ -123,8 +140,8 @@ TEST (failing_start)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120), *const its =
-                                                                                   &tracker;
+  SingleTargetTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  SingleTargetTracker *const its = &tracker;
   const auto models = std::make_shared<PretendedModels> ();
   FrameTensors frame = frames.of (scene.at (160, 120));
   frame.models = models;

@@ -137,12 +137,11 @@ static void expect_logistic (double confidence, const Evidence &evidence, const 
   const double visible = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
                          * std::exp (0.75 * std::min (evidence.peak_ratio, 1.5)
                                      + 1.6 * std::min (evidence.colour_ratio, 1.2) - 6.4);
-  const double odds =
-      std::pow (std::min (std::max (visible, std::exp (-1.4)), std::exp (3.4)), 0.67)
-      * std::pow (std::min (std::max (int (record.age), 8), 1000), -0.75)
-      * std::exp (13 * std::min (std::max (record.usual_score, 0.52), 0.74)
-                  + 5.1 * std::min (std::max (record.least_peak_ratio, 0.16), 0.97) - 6.7
-                  - (record.is_at_edge ? 3.1 : 0));
+  const double odds = std::pow (std::min (visible, std::exp (3.4)), 0.67)
+                      * std::pow (std::min (std::max (int (record.age), 8), 1000), -0.75)
+                      * std::exp (13 * std::min (std::max (record.usual_score, 0.52), 0.74)
+                                  + 5.1 * std::min (std::max (record.least_peak_ratio, 0.16), 0.97)
+                                  - 6.7 - (record.is_at_edge ? 3.1 : 0));
   fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9,
                "%g of %g, %g, %g and %g, %g, %u, %d", confidence, evidence.sharpness,
                evidence.peak_ratio, evidence.colour_ratio, record.usual_score,
@@ -196,6 +195,8 @@ TEST (confidence)
         }
   // a filter that has learned the background is not believed against the colours
   fail_unless (visible_log_odds ({ 8, 0.7, 0.1 }) < 0 && visible_log_odds ({ 14, 1, 1 }) > 0.4);
+  // nor is a frame without evidence, whatever was seen before: the least peak is then 0 as well
+  fail_unless (match_confidence ({ 0, 0, 0 }, { 1, 0, 2, false }) < 0.05);
   // nor is one that sees its target now, but once hardly saw it, among colours like those around it
   fail_unless (match_confidence (evidence, good) > 0.95
                && match_confidence (evidence, { 0.54, 0.2, 300, false }) < 0.3);
@@ -321,8 +322,7 @@ TEST (cut)
   }
 }
 
-// The first picture after the start has no target: a weak response does not count as the usual one,
-// so the box stays, and nothing else is learned.
+// The first picture after the start has no target: a weak response does not count as the usual one.
 TEST (weak_start)
 {
   const Scene scene;
@@ -333,7 +333,7 @@ TEST (weak_start)
   fail_unless (tracker.confidence () < 0.5, "%g", tracker.confidence ());
 }
 
-// The record has the least peak of the past, which recovers slowly, and notes the frame's edge.
+// The record has the least peak of the past, which recovers slowly. A new box begins it anew.
 TEST (track_record)
 {
   const Scene scene;
@@ -341,25 +341,42 @@ TEST (track_record)
   SingleTargetTracker tracker = start (frames, scene.at (100, 100), 100, 100);
   double least = 0;
   for (int i = 1; i <= 60; i++) {
-    const double x = 100 - i * 85 / 60.0, before = least;
-    const bool hidden = i == 30;
-    follow (tracker, frames, hidden ? squares (kWidth, kHeight, 7, 20, 255) : scene.at (x, 100));
+    const double before = least;
+    follow (tracker, frames,
+            i == 30 ? squares (kWidth, kHeight, 7, 20, 255) : scene.at (100 + i / 2., 100));
     const TrackRecord &record = tracker.record ();
     const double now = tracker.evidence ().peak_ratio;
     least = record.least_peak_ratio;
-    if (i == 1)
-      fail_unless (least == now);
-    else if (now < before)
-      fail_unless (least == now, "frame %d: %g, must be %g", i, least, now);
-    else
-      fail_unless (std::fabs (least - (before + 0.005 * (now - before))) < 1e-9, "frame %d: %g", i,
-                   least);
-    fail_unless (record.age == unsigned (i));
-    const bool is_at_edge = x - 18 < 2;
-    fail_unless (hidden || std::fabs (x - 20) < 4 || record.is_at_edge == is_at_edge,
-                 "frame %d: the box is at %g", i, tracker.x ());
+    const double wanted = i == 1 || now < before ? now : before + 0.005 * (now - before);
+    fail_unless (std::fabs (least - wanted) < 1e-9, "frame %d: %g, must be %g", i, least, wanted);
+    fail_unless (record.age == unsigned (i) && !record.is_at_edge);
   }
-  fail_unless (tracker.record ().is_at_edge && least < 0.6);
+  fail_unless (least < 0.6);
+  correct (tracker, frames, scene.at (130, 100), 130, 100, 36, 48);
+  fail_unless (tracker.record ().age == 0 && tracker.record ().least_peak_ratio == 0);
+  follow (tracker, frames, scene.at (130, 100));
+  fail_unless (tracker.record ().age == 1 && tracker.record ().least_peak_ratio > 0.6);
+}
+
+// The record notes each edge of the frame.
+TEST (edges)
+{
+  const Scene scene;
+  const struct {
+    double x, y, right, down;
+  } walks[] = { { 40, 100, -1, 0 }, { 280, 100, 1, 0 }, { 160, 44, 0, -1 }, { 160, 196, 0, 1 } };
+  for (const auto &[x, y, right, down] : walks) {
+    Frames frames (kWidth, kHeight);
+    SingleTargetTracker tracker = start (frames, scene.at (x, y), x, y);
+    for (int i = 1; i <= 28; i++) {
+      follow (tracker, frames, scene.at (x + i * right, y + i * down));
+      const double gap = std::min ({ tracker.x () - 18, kWidth - tracker.x () - 18,
+                                     tracker.y () - 24, kHeight - tracker.y () - 24 });
+      fail_unless (std::fabs (gap - 2) < 3 || tracker.record ().is_at_edge == (gap < 2),
+                   "%g, %g: %g pixels to the edge in frame %d", right, down, gap, i);
+    }
+    fail_unless (tracker.record ().is_at_edge, "%g, %g", tracker.x (), tracker.y ());
+  }
 }
 
 // A target that is gone stays where it was, and is lost; elsewhere it is found again.

@@ -36,6 +36,8 @@ public:
   virtual bool is_empty () const { return false; }
   /// Returns how sure the target's place is, 0 to 1; 0 while the target is lost.
   virtual double confidence () const = 0;
+  /// Returns how well the last frame alone shows the target in its box, 0 to 1; 0 while it is lost.
+  virtual double visibility () const { return confidence (); }
 };
 
 /// A target that a method must look for in the next frame, and the target's expected motion.

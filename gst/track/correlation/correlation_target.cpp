@@ -81,7 +81,7 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Runs the frame of each target alone, many at the same time.
+/// Runs the stages of each target alone, many at the same time.
 static Expected<> run_alone (const FrameTensors &tensors, unsigned lost_after,
                              SoughtTargets<CorrelationTarget> targets)
 {
@@ -92,13 +92,13 @@ static Expected<> run_alone (const FrameTensors &tensors, unsigned lost_after,
   });
 }
 
-/// Runs the frame of all targets together, so that their queries reach a GPU in one call.
+/// Runs the stages of all targets together, so that their queries reach a GPU in one call.
 static Expected<> run_together (const FrameTensors &tensors, unsigned lost_after,
                                 SoughtTargets<CorrelationTarget> targets)
 {
   const int n = int (targets.size ());
   std::vector<SingleTargetTracker *> trackers (targets.size ());
-  // with models on a GPU, beginning a target's frame is faster than starting a task for it
+  // with models on a GPU, beginning a target's work is faster than starting a task for it
   TRY (in_parallel (n, tensors.models ? 1 : n, [&] (int i) -> Expected<> {
     const auto &[target, motion] = targets[std::size_t (i)];
     trackers[std::size_t (i)] = TRY (target->begin_frame (tensors, lost_after, motion));

@@ -37,6 +37,7 @@ public:
   const TargetBox &box () const override { return box_; }
   bool is_lost () const override { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
   double confidence () const override { return tracker_ ? tracker_->confidence () : 1; }
+  double visibility () const override { return tracker_ ? tracker_->visibility () : 1; }
 
 private:
   TargetBox box_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The pool of the models of all targets on the GPU that has the frames' tensors
-// (kernels/correlation). They have the same bits as models on the host.
+// (kernels/correlation). Models on a GPU have the same bits as models on the host.
 #pragma once
 
 #include <memory>

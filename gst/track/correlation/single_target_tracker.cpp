@@ -14,8 +14,8 @@
 //   find_size         finds the size of the box ──► learn_size
 //   learn_size        learns the sizes and the colours ──► done
 //
-// The constants were chosen on sixteen sequences; kColourWeight and the constants of the confidence
-// on thirty. docs/measurements says how, and how well they work.
+// The constants were chosen on sixteen sequences; kColourWeight of match.hpp and the
+// constants of confidence.hpp on thirty. docs/measurements says how, and how well they work.
 #include "single_target_tracker.hpp"
 
 #include <algorithm>
@@ -67,6 +67,7 @@ Expected<> SingleTargetTracker::start (const FrameTensors &frame, const CentreBo
   age_ = 0;
   is_lost_ = false;
   n_unsure_frames_ = 0;
+  record_ = {};
   ModelRequest &request = enter_stage (Stage::start);
   request.kept_share = has_started_ ? kKeptShare : 0;
   const double shape = box.width / box.height;
@@ -118,6 +119,8 @@ void SingleTargetTracker::give_up_device ()
 {
   if (request_.stage == Stage::start)
     has_started_ = false;  // its model may be incomplete
+  if (request_.stage == Stage::search || request_.stage == Stage::search_elsewhere)
+    age_--;  // the frame was not searched
   request_.stage = Stage::done;
   if (device_)
     (void) move_model_to_host ();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows a target by a correlation filter on cells of gradients (kernels/correlation),
-// by its colours (colour.hpp), and by a filter of its size (size_filter.hpp). All three query
+// Follows a target by a correlation filter on cells of gradients (kernels/correlation), by the
+// target's colours (colour.hpp), and by a filter of its size (size_filter.hpp). All three query
 // integral histograms, with the same effort for a large target as for a small one.
 //
 // In each frame the filter and the colours give a response for each shift by a cell; the target is
 // at the shift with the largest sum. The better the filter's response there, compared with the
 // usual one, the more is learned. Nothing is learned while the target may be hidden, because the
-// filter would learn the object in front. A target with little confidence (confidence.hpp) for some
+// filter would learn the object in front. A target with little evidence (confidence.hpp) for some
 // frames is lost. The tracker looks for a lost target where it was, and at the places of the whole
 // frame that have its colours.
 //
@@ -27,8 +27,9 @@
 
 namespace integralhist {
 
-/// Tracks one target. A frame has several stages: the model answers the request () of a stage, and
-/// read_answer () reads the answer. run_stages () runs the stages of many targets at once.
+/// Tracks one target. The work on a frame has several stages: the model answers the request () of a
+/// stage, and read_answer () reads the answer. run_stages () runs the stages of many targets at
+/// once.
 class SingleTargetTracker {
 public:
   /// Makes a tracker for a target with this box. start () learns what the target looks like.
@@ -37,15 +38,16 @@ public:
   {
   }
 
-  /// Begins a frame that learns the target from the contents of a box. If the tracker has learned
-  /// the target before, half of this stays: the box may show an object in front of the target.
+  /// Begins the work on a frame by learning the target from the contents of a box. If the tracker
+  /// has learned the target before, half of this stays: the box may show an object in front of the
+  /// target.
   Expected<> start (const FrameTensors &frame, const CentreBox &box);
-  /// Begins a frame that looks for the target. The target is lost after `lost_after` frames in a
-  /// row with little confidence; 0 for never.
+  /// Begins the work on a frame by looking for the target. The target is lost after `lost_after`
+  /// frames in a row with little evidence; 0 for never.
   Expected<> begin_search (const FrameTensors &frame, unsigned lost_after,
                            const ExpectedMotion &motion = {});
 
-  /// Returns the present stage's request to the target's model; null if the frame is done.
+  /// Returns the present stage's request to the target's model; null if the work is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
   void read_answer (const FrameTensors &frame);
 
@@ -54,8 +56,8 @@ public:
   DeviceModel *device_model () { return device_.get (); }
   bool has_started () const { return has_started_; }
 
-  /// Ends the frame after the GPU has failed, and reads the model back to the host. If that fails,
-  /// or if the tracker was about to start, has_started () is false afterwards.
+  /// Ends the work on a frame after the GPU has failed, and reads the model back to the host. If
+  /// that fails, or if the tracker was about to start, has_started () is false afterwards.
   void give_up_device ();
 
   /// Returns the region around the target that begin_search () will read. For a lost target,
@@ -73,6 +75,11 @@ public:
   double width () const { return box_.width * relative_size_; }
   double height () const { return box_.height * relative_size_; }
   bool is_lost () const { return is_lost_; }
+  /// Returns the probability that the target is visible, by the last frame alone; 0 if it is lost.
+  double visibility () const
+  {
+    return is_lost_ ? 0 : age_ == 0 ? 1 : probability_of (visible_log_odds (evidence_));
+  }
   /// Returns the probability that the target's place is right (confidence.hpp); 0 if it is lost.
   double confidence () const
   {
