@@ -23,7 +23,7 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// Whether a target that was not detected is in its box, behind another object, or not there.
+  /// A target that was not detected is seen in its box, coasts behind another object, or is absent.
   enum class Presence { seen, coasting, absent };
   /// A target that is not searched for waits until it is detected, or only while the detector runs.
   enum class Wait { none, until_detection, while_detector_runs };

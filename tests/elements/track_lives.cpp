@@ -62,8 +62,8 @@ TEST (existence)
   fail_unless (!weak.is_hopeless () && !weak.is_likely ());
 }
 
-// Of two targets at the same box the better visible one stays, even if it is followed for longer
-// and therefore has the lower confidence. Of equal ones the older stays.
+// If two targets are at the same box, the better visible one stays, even if it is followed for
+// longer and therefore has the lower confidence. If both are as visible, the older one stays.
 TEST (visible_duplicate)
 {
   const struct {

@@ -15,8 +15,8 @@ namespace {
 constexpr double kNoPair = -std::numeric_limits<double>::infinity ();
 
 // The likeness (appearance.hpp) of two views of one target has a mean of kSameLikeness after a
-// second, which falls by kSameLikenessPerTime with each e-fold of the time. That of two targets has
-// a mean of kOtherLikeness. The spreads are standard deviations.
+// second. The mean falls by kSameLikenessPerTime with each e-fold of the time. Views of two targets
+// have a mean likeness of kOtherLikeness. The spreads are standard deviations.
 constexpr double kSameLikeness = 0.58, kSameLikenessPerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOtherLikeness = -0.05, kOtherSpread = 0.2;
 // With n views of a target, at most 16, the likeness has the weight kAppearanceWeight n / (n +
